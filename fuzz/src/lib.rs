@@ -25,12 +25,14 @@ use fabricsim_wire::packet::PacketView;
 pub type Target = fn(&[u8]) -> bool;
 
 /// All targets, by name.
-pub const TARGETS: [(&str, Target); 17] = [
+pub const TARGETS: [(&str, Target); 19] = [
     ("experiment", experiment),
     ("overrides", overrides),
     ("graph_toml", graph_toml),
     ("graph_ned", graph_ned),
     ("graph_anynet", graph_anynet),
+    ("graph_csv", graph_csv),
+    ("graph_graphml", graph_graphml),
     ("fdbs", fdbs),
     ("quantities", quantities),
     ("wire", wire),
@@ -173,6 +175,16 @@ pub fn graph_anynet(bytes: &[u8]) -> bool {
     graph(bytes, Format::Anynet)
 }
 
+/// A table of links, `.csv`.
+pub fn graph_csv(bytes: &[u8]) -> bool {
+    graph(bytes, Format::Csv)
+}
+
+/// GraphML.
+pub fn graph_graphml(bytes: &[u8]) -> bool {
+    graph(bytes, Format::Graphml)
+}
+
 /// Forwarding tables, `.fdbs`: those that are accepted are written and read again.
 pub fn fdbs(bytes: &[u8]) -> bool {
     let Ok(tables) = fdbs::read(bytes, "t.fdbs", &MESH) else { return false };
@@ -233,7 +245,7 @@ fn graph(bytes: &[u8], format: Format) -> bool {
     let links = Links::default();
     let defaults = Defaults { links: &links, flow_control_unit: Bytes(64), file: "e.toml" };
     let Ok(graph) = parse(bytes, format, "g", &defaults) else { return false };
-    for format in [Format::Toml, Format::Ned, Format::Anynet, Format::Dot] {
+    for format in [Format::Toml, Format::Csv, Format::Graphml, Format::Ned, Format::Anynet, Format::Dot] {
         let _ = fabricsim_topology::export(&graph, format);
     }
     true

@@ -52,6 +52,9 @@ pub(crate) fn nodes(topology: &Topology) -> Option<f64> {
             with_hosts((1.0 + f64::from(spec.degree)) * f64::from(spec.lift), spec.hosts_per_switch)
         }
         Topology::File { .. } => return None,
+        Topology::Inline { text, hosts_per_switch, .. } => {
+            text.lines().count() as f64 * f64::from(2 + hosts_per_switch.unwrap_or(0).min(1024))
+        }
     })
 }
 

@@ -9,6 +9,9 @@ run.flows
 """
 
 import sys as _sys
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
 if _sys.argv[:1] == ["-m"] and _sys.orig_argv[-len(_sys.argv)] == "fabricsim":
     # `python -m fabricsim` imports this before `__main__`: Ctrl-C during the imports below is no traceback.
@@ -16,14 +19,16 @@ if _sys.argv[:1] == ["-m"] and _sys.orig_argv[-len(_sys.argv)] == "fabricsim":
 
     _end_at_signals()
 
-from fabricsim import mpi, spec, verbs
+from fabricsim import spec
 from fabricsim.age_parameters import AgeParameters, age_parameters
 from fabricsim.bound import Bound, bound
 from fabricsim.capture import Capture, capture
 from fabricsim.compare import Comparison, compare
 from fabricsim.errors import FabricsimError, InputError, NativeMissingError, StoreError
-from fabricsim.mpi import compute
+from fabricsim.graphs import Topology
 from fabricsim.native import schema, version
+from fabricsim.own_routes import Network, forwarding_tables
+from fabricsim.own_traffic import run_messages
 from fabricsim.report import report
 from fabricsim.results import Result
 from fabricsim.run import NotStoredError, Progress, load, run
@@ -31,6 +36,10 @@ from fabricsim.session import Session, Snapshot
 from fabricsim.spec import Experiment, as_experiment
 from fabricsim.sweep import Saturation, SweepResult, load_sweep, saturation, sweep
 from fabricsim.tune import TuneResult, load_tune, opensm_options, tune
+
+if _TYPE_CHECKING:
+    from fabricsim import mpi, verbs
+    from fabricsim.mpi import compute
 
 __all__ = [
     "AgeParameters",
@@ -41,6 +50,7 @@ __all__ = [
     "FabricsimError",
     "InputError",
     "NativeMissingError",
+    "Network",
     "NotStoredError",
     "Progress",
     "Result",
@@ -49,6 +59,7 @@ __all__ = [
     "Snapshot",
     "StoreError",
     "SweepResult",
+    "Topology",
     "TuneResult",
     "age_parameters",
     "as_experiment",
@@ -56,6 +67,7 @@ __all__ = [
     "capture",
     "compare",
     "compute",
+    "forwarding_tables",
     "load",
     "load_sweep",
     "load_tune",
@@ -63,6 +75,7 @@ __all__ = [
     "opensm_options",
     "report",
     "run",
+    "run_messages",
     "saturation",
     "schema",
     "spec",
@@ -71,3 +84,12 @@ __all__ = [
     "verbs",
     "version",
 ]
+
+
+def __getattr__(name: str) -> _Any:
+    """Modules of programs are loaded when they are used: they take as long as all others together."""
+    if name in {"mpi", "verbs"}:
+        return _import_module(f"fabricsim.{name}")
+    if name == "compute":
+        return _import_module("fabricsim.mpi").compute
+    raise AttributeError(f"module 'fabricsim' has no attribute {name!r}")

@@ -445,6 +445,15 @@ class ConnectionAdapter:
     def reject(self, id: int, data: bytes) -> None:
         """Rejects a request or a reply."""
 
+    def notify(self, id: int) -> None:
+        """Data have arrived over a connection that is not established here."""
+
+    def resolve(self, channel: int, dlid: int, service: int, data: bytes) -> int:
+        """Asks the host that has a LID for the queue pair of a service: number of the request."""
+
+    def answer(self, id: int, reply: tuple[int, int, int], data: bytes) -> None:
+        """Answers a request for a service: status, queue pair, queue key."""
+
     def delay(self, id: int, code: int) -> None:
         """Asks the peer to wait."""
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from fabricsim.errors import InputError
+from fabricsim.lazy import pandas as pd
 from fabricsim.native import bad_input, native, waited
 from fabricsim.spec import Experiment, as_experiment
 

@@ -107,7 +107,7 @@ def run(
         result = result_of(experiment, outcome, watch.wall_s, watch.stopped)
         if file is not None and (report := outcome.capture()) is not None:
             result.manifest["capture"] = {"file": file, **json.loads(report)}
-        return result if reservation is None else _stored(result, reservation)
+        return result if reservation is None else stored(result, reservation)
     finally:
         if reservation is not None:
             reservation.discard()
@@ -284,7 +284,12 @@ def result_of(experiment: Experiment, outcome: NativeOutcome, wall_s: float, sto
     return Result(manifest, frames_of(outcome))
 
 
-def _stored(result: Result, reservation: Reservation) -> Result:
+def stored(result: Result, reservation: Reservation) -> Result:
+    """The results with their folder, which is written now.
+
+    Raises:
+        NotStoredError: it cannot be written; the results went to another one.
+    """
     try:
         folder = reservation.commit(result.manifest, result.frames)
     except StoreError as error:

@@ -8,9 +8,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-import pandas as pd
-
 from fabricsim.errors import InputError
+from fabricsim.lazy import pandas as pd
 from fabricsim.results import Result
 
 _TIMES_NS = {"ps": 1e-3, "ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "min": 6e10}

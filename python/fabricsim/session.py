@@ -12,9 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, TypeVar, cast
 
-import pandas as pd
-
 from fabricsim.errors import InputError
+from fabricsim.lazy import pandas as pd
 from fabricsim.memory import Allowance, allowance
 from fabricsim.native import POLL_S, NativeControl, NativeSession, bad_input, native
 from fabricsim.results import Result, frame_of

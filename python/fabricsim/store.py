@@ -15,12 +15,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from fabricsim import checksums
 from fabricsim.errors import InputError, StoreError
+from fabricsim.lazy import pandas as pd
+from fabricsim.lazy import parquet as pq
+from fabricsim.lazy import pyarrow as pa
 from fabricsim.lock import FolderLock, FolderTakenError
 from fabricsim.manifest import problem
 

@@ -199,3 +199,148 @@ def test_a_connection_does_not_depend_on_partitions() -> None:
     ]
     assert runs[0].values == runs[1].values
     assert runs[0].end_ns == runs[1].end_ns
+
+
+def _datagram_server(ctx: v.Context, answers: int, accepts: bool = True) -> list[bytes]:
+    """Answers requests for the service 7 of datagrams; then receives as many datagrams as it has accepted."""
+    channel = cm.CMEventChannel(ctx)
+    listener = cm.CMID(channel)
+    listener.bind_addr(cm.AddrInfo(service=7, port_space=cm.RDMA_PS_UDP))
+    listener.listen()
+    got = []
+    for _ in range(answers):
+        event = channel.get_cm_event()
+        assert event.event_type == cm.RDMA_CM_EVENT_CONNECT_REQUEST
+        got.append(event.private_data.rstrip(b"\0"))
+        if not accepts:
+            event.id.reject(b"no")
+            continue
+        end = event.id
+        end.create_qp()
+        memory = end.reg_msgs(64)
+        end.post_recv(memory)
+        end.accept(cm.ConnParam(private_data=b"here"))
+        found = end.get_recv_comp()
+        got.append(memory.read(found.byte_len - 40, 40))
+    return got
+
+
+def _datagram_client(ctx: v.Context, service: int = 7) -> tuple[list[str], int, bytes]:
+    channel = cm.CMEventChannel(ctx)
+    end = cm.CMID(channel)
+    end.resolve_addr(cm.AddrInfo("H1", service, cm.RDMA_PS_UDP))
+    end.resolve_route()
+    seen = [channel.get_cm_event(), channel.get_cm_event()]
+    end.create_qp()
+    ctx.sleep("20 us")
+    end.connect(cm.ConnParam(private_data=b"who"))
+    seen.append(channel.get_cm_event())
+    last = seen[-1]
+    if last.ud is not None:
+        assert last.ud.qkey == cm.RDMA_UDP_QKEY
+        memory = end.reg_msgs(5)
+        memory.write(b"hello")
+        end.post_ud_send(memory, v.AH(end.pd, last.ud.ah_attr), last.ud.qp_num)
+        end.get_send_comp()
+    names = [event.event_type.name.removeprefix("RDMA_CM_EVENT_") for event in seen]
+    return names, last.status, last.private_data.rstrip(b"\0")
+
+
+def test_a_service_of_datagrams_is_resolved() -> None:
+    run = fs.verbs.run(None, {"H0": _datagram_client, "H1": lambda ctx: _datagram_server(ctx, 1)})
+    assert run.values["H0"] == (["ADDR_RESOLVED", "ROUTE_RESOLVED", "ESTABLISHED"], 0, b"here")
+    assert run.values["H1"] == [b"who", b"hello"]
+
+
+def test_a_service_of_datagrams_that_is_lost_refused_or_not_there() -> None:
+    def server(ctx: v.Context) -> list[bytes]:
+        return _datagram_server(ctx, 1, accepts=False)
+
+    run = fs.verbs.run(None, {"H0": _datagram_client, "H1": server})
+    assert run.values["H0"] == (["ADDR_RESOLVED", "ROUTE_RESOLVED", "UNREACHABLE"], 2, b"no")
+    # A listener of connections has the same port in another space.
+    run = fs.verbs.run(None, {"H0": lambda ctx: _datagram_client(ctx, 7471), "H1": _no_server})
+    assert run.values["H0"][1] == 1
+
+    def client(ctx: v.Context) -> tuple[list[str], int, bytes]:
+        ctx.set_cm_options(response_timeout=2, retries=3, time_wait=6)
+        return _datagram_client(ctx)
+
+    run = fs.verbs.run(
+        None,
+        {"H0": client, "H1": lambda ctx: ctx.sleep("1 ms")},
+        set={"links.errors": "lose", "links.all.bit_error_rate": 1e-3},
+    )
+    assert run.values["H0"] == (["ADDR_RESOLVED", "ROUTE_RESOLVED", "UNREACHABLE"], 0, b"")
+
+
+def _no_server(ctx: v.Context) -> None:
+    listener = cm.CMID(ctx)
+    listener.bind_addr(cm.AddrInfo(service=7471))
+    listener.listen()
+    ctx.sleep("1 ms")
+
+
+def test_data_before_the_rtu_establish_a_connection() -> None:
+    """The first packet in RTR is an asynchronous event, which `rdma_notify` passes on."""
+
+    def receiver(ctx: v.Context) -> tuple[str, bool]:
+        pd, cq = v.PD(ctx), v.CQ(ctx, 16)
+        mr = v.MR(pd, 64, v.IBV_ACCESS_LOCAL_WRITE | v.IBV_ACCESS_REMOTE_WRITE)
+        qp = v.QP(pd, v.QPInitAttr(scq=cq, rcq=cq), v.QPAttr(qp_access_flags=v.ibv_access_flags(0xF)))
+        lid, number, psn = ctx.exchange("H0", (ctx.lid, qp.qp_num, 5, mr.buf, mr.rkey))
+        qp.to_rtr(
+            v.QPAttr(
+                ah_attr=v.AHAttr(dlid=lid),
+                dest_qp_num=number,
+                rq_psn=psn,
+                path_mtu=v.IBV_MTU_1024,
+                max_dest_rd_atomic=1,
+                min_rnr_timer=12,
+            )
+        )
+        ctx.send_info("H0", None)
+        event = ctx.get_async_event()
+        return event.event_type.name, event.element == qp.qp_num
+
+    def sender(ctx: v.Context) -> None:
+        pd, cq = v.PD(ctx), v.CQ(ctx, 16)
+        mr = v.MR(pd, 64, v.IBV_ACCESS_LOCAL_WRITE)
+        qp = v.QP(pd, v.QPInitAttr(scq=cq, rcq=cq), v.QPAttr(qp_access_flags=v.ibv_access_flags(0xF)))
+        lid, number, psn, address, key = ctx.exchange("H1", (ctx.lid, qp.qp_num, 9))
+        qp.to_rts(
+            v.QPAttr(
+                ah_attr=v.AHAttr(dlid=lid),
+                dest_qp_num=number,
+                rq_psn=psn,
+                path_mtu=v.IBV_MTU_1024,
+                sq_psn=9,
+                max_dest_rd_atomic=1,
+                max_rd_atomic=1,
+                min_rnr_timer=12,
+                timeout=14,
+                retry_cnt=7,
+                rnr_retry=7,
+            )
+        )
+        ctx.recv_info("H1")
+        write = v.SendWR(opcode=v.IBV_WR_RDMA_WRITE, sg=[v.SGE(mr.buf, 8, mr.lkey)])
+        write.set_wr_rdma(key, address)
+        qp.post_send(write)
+        while not cq.poll():
+            pass
+
+    run = fs.verbs.run(None, {"H0": sender, "H1": receiver})
+    assert run.values["H1"] == ("IBV_EVENT_COMM_EST", True)
+
+
+def test_only_comm_est_establishes() -> None:
+    def program(ctx: v.Context) -> str:
+        try:
+            cm.CMID(ctx).notify(v.IBV_EVENT_QP_FATAL)
+        except v.PyverbsUserError as error:
+            return str(error)
+        return ""
+
+    text = fs.verbs.run(None, {"H0": program}).values["H0"]
+    assert text == "notify: IBV_EVENT_QP_FATAL: must be IBV_EVENT_COMM_EST"

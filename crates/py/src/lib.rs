@@ -149,6 +149,8 @@ fn export(
         let graph = &prepared.graph;
         let format = match format {
             "toml" => Format::Toml,
+            "csv" => Format::Csv,
+            "graphml" => Format::Graphml,
             "ned" => Format::Ned,
             "anynet" => Format::Anynet,
             "dot" => Format::Dot,
@@ -171,6 +173,8 @@ fn export(
             other => {
                 let formats = [
                     "toml",
+                    "csv",
+                    "graphml",
                     "ned",
                     "anynet",
                     "dot",

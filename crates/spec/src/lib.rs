@@ -76,7 +76,9 @@ pub use switch::{
     Allocation, Arbiter, CreditReturn, FlowControlBy, PartitionEnforcement, Queueing, RateMismatch, SendWhen,
     Staging, Switch, Switching, VlArbitration, VlWeight,
 };
-pub use topology::{Arrangement, Dragonfly, Grid, Jellyfish, Megafly, Naming, SlimFly, Topology, Xpander};
+pub use topology::{
+    Arrangement, Dragonfly, Grid, InlineFormat, Jellyfish, Megafly, Naming, SlimFly, Topology, Xpander,
+};
 pub use traffic::{
     DrawPer, HotSpot, Injection, LARGEST_LOAD, LARGEST_MESSAGE, MessageSize, Pattern, Response, SelfFlows,
     SizeDistribution, Traffic, WeightedSize,

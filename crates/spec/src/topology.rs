@@ -89,11 +89,39 @@ pub enum Topology {
     Jellyfish(Jellyfish),
     /// An Xpander: a random lift of the complete graph (Valadarsky, Shahaf, Dinitz, Schapira 2016).
     Xpander(Xpander),
-    /// Any graph, read from a file: `.toml` (nodes, links), `.ned` (OMNeT++), `.anynet` (BookSim).
+    /// Any graph, read from a file: `.toml` (nodes, links), `.csv` (links), `.graphml`, `.ned` (OMNeT++), `.anynet` (BookSim), or an InfiniBand
+    /// subnet.
     File {
         /// The file, relative to the experiment file.
         path: String,
+        /// Hosts on every switch, where the file has no hosts; else a node with one link is a host in `.csv` and `.graphml`.
+        #[schemars(range(min = 1, max = 1024), extend("x-unit" = "hosts"))]
+        #[serde(skip_serializing_if = "Option::is_none")]
+        hosts_per_switch: Option<u32>,
     },
+    /// Any graph, in the experiment itself, as it would be in a file.
+    Inline {
+        /// Format of the text.
+        format: InlineFormat,
+        /// The graph.
+        text: String,
+        /// Hosts on every switch, where the text has no hosts; else a node with one link is a host in `csv` and `graphml`.
+        #[schemars(range(min = 1, max = 1024), extend("x-unit" = "hosts"))]
+        #[serde(skip_serializing_if = "Option::is_none")]
+        hosts_per_switch: Option<u32>,
+    },
+}
+
+/// Format of a graph in the experiment itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum InlineFormat {
+    /// Switches, hosts and links as tables.
+    Toml,
+    /// A line for each link, after a line with the names of the columns.
+    Csv,
+    /// GraphML, an XML format.
+    Graphml,
 }
 
 /// A mesh or torus of any number of dimensions.

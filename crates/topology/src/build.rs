@@ -42,7 +42,10 @@ pub fn build(experiment: &Experiment, base_dir: &Path, file: &str) -> Result<Gra
         Topology::SlimFly(spec) => slim_fly::build(&context, spec),
         Topology::Jellyfish(spec) => jellyfish::build(&context, spec),
         Topology::Xpander(spec) => xpander::build(&context, spec),
-        Topology::File { path } => crate::file::build(&context, path),
+        Topology::File { path, hosts_per_switch } => crate::file::build(&context, path, *hosts_per_switch),
+        Topology::Inline { format, text, hosts_per_switch } => {
+            crate::file::build_inline(&context, *format, text, *hosts_per_switch)
+        }
     }?;
     apply_named(&mut graph, &experiment.links, file)?;
     if experiment.links.errors == LinkErrors::Retry {

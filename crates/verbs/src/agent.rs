@@ -76,14 +76,17 @@ impl Agent {
         }
         for event in reports.events {
             let id = event.id();
-            if let CmEvent::Requested(_, _, req) = event
-                && let Some(&channel) = self.services.get(&req.service_id)
-            {
+            let service = match event {
+                CmEvent::Requested(_, _, req) => Some(req.service_id),
+                CmEvent::Resolving(_, _, req) => Some(req.service_id),
+                _ => None,
+            };
+            if let Some(&channel) = service.and_then(|service| self.services.get(&service)) {
                 self.channels.insert(id, channel);
             }
             let Some(&channel) = self.channels.get(&id) else { continue };
             self.events.entry(channel).or_default().push_back((visible, event));
-            if self.manager.state(id).is_none() {
+            if !self.manager.knows(id) {
                 self.channels.remove(&id);
                 self.deadlines.remove(&id);
             }

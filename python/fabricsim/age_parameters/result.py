@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
-import pandas as pd
-
 from fabricsim.age_parameters import bias, channel_load, ejection, hops, merging, queueing, utilisation
 from fabricsim.age_parameters.clock import MIDDLE, AgeClock, unrounded
 from fabricsim.age_parameters.network import Network
 from fabricsim.age_parameters.router import Router
+from fabricsim.lazy import pandas as pd
 from fabricsim.results import finite
 
 MOST_NODES = 32_768

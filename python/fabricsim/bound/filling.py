@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 from scipy import sparse
 
 from fabricsim.bound.problem import Reals, Wholes
+from fabricsim.lazy import numpy as np
 
 OWN_DEMAND = -1
 """In place of a bottleneck: the group gets its offered load."""

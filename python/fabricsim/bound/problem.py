@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
 from scipy import sparse
 
+from fabricsim.lazy import numpy as np
+from fabricsim.lazy import pandas as pd
 from fabricsim.native import bad_input, native, waited
 from fabricsim.spec import Experiment
 
-Reals = NDArray[np.float64]
-Wholes = NDArray[np.int64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Reals: TypeAlias = "NDArray[np.float64]"
+Wholes: TypeAlias = "NDArray[np.int64]"
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from fabricsim.bound.filling import OWN_DEMAND, Rates
 from fabricsim.bound.problem import Problem, Reals, Tie, Wholes
 from fabricsim.bound.reach import Reach
 from fabricsim.bound.result import SolverError
+from fabricsim.lazy import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _SLACK = 1e-7
 """Relative tolerance of the solver: smaller values count as zero."""
@@ -27,7 +29,7 @@ _STEP = 1e-4
 
 _MANY = 5000
 """Number of variables from which the interior-point method is faster."""
-Flags = NDArray[np.bool_]
+Flags: TypeAlias = "NDArray[np.bool_]"
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 from scipy import sparse
 
 from fabricsim.bound.problem import Problem, Tie, Wholes
+from fabricsim.lazy import numpy as np
 
 
 class Reach:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from fabricsim.bound.result import Bound
 from fabricsim.errors import InputError
+from fabricsim.lazy import numpy as np
 from fabricsim.results import Result
 
 _ENTRIES = ("traffic", "request")

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-import pandas as pd
-
 from fabricsim.errors import FabricsimError
+from fabricsim.lazy import pandas as pd
 from fabricsim.results import finite
 
 RATES = ("fair_gbps", "maximum_gbps", "sender_fair_gbps", "sender_maximum_gbps")

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-import pandas as pd
-
 from fabricsim.bound.compute import LIMIT_S
 from fabricsim.bound.filling import OWN_DEMAND, Rates, fill
 from fabricsim.bound.problem import Problem, Reals, Tie
 from fabricsim.bound.program import fair as fair_by_program
 from fabricsim.bound.program import maximum
 from fabricsim.bound.result import Bound
+from fabricsim.lazy import numpy as np
+from fabricsim.lazy import pandas as pd
 
 _AS_MUCH = 1e-6
 """Totals that differ by less, relatively, are the same."""

@@ -185,7 +185,7 @@ def export(
         str,
         typer.Option(
             "--format",
-            help="ned, dot, anynet, toml; fdbs, look-up-tables; opensm; "
+            help="toml, csv, graphml, ned, anynet, dot; fdbs, look-up-tables; opensm; "
             "ibnetdiscover, ibnetdiscover-ports, ibsim, opensm-subnet.",
         ),
     ],

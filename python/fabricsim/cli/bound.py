@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import pandas as pd
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -15,6 +14,7 @@ from fabricsim.bound.compute import LIMIT_S
 from fabricsim.bound.reached import reached as reached_of
 from fabricsim.cli.numbers import fixed, nanoseconds, percent, seconds
 from fabricsim.cli.state import ExperimentFile, Json, Set, output, read, show
+from fabricsim.lazy import pandas as pd
 from fabricsim.results import Result
 from fabricsim.spec import Experiment
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import pandas as pd
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from fabricsim.cli.state import Json, Set, output, read, show
 from fabricsim.errors import InputError
+from fabricsim.lazy import pandas as pd
 from fabricsim.perftest import ALL_SIZES, FABRIC, TESTS, Test
 from fabricsim.perftest import perftest as run_tests
 from fabricsim.spec import Experiment, parse_assignment

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
@@ -15,6 +14,7 @@ from fabricsim.cli.numbers import fixed, nanoseconds, percent, plain, seconds, s
 from fabricsim.cli.numbers import shown as shown_as
 from fabricsim.cli.routers import print_routers
 from fabricsim.cli.transport import print_messages, transport_rows
+from fabricsim.lazy import pandas as pd
 from fabricsim.results import Result, destination_share, final_destination_share, flatten
 from fabricsim.sweep import SweepResult
 from fabricsim.sweep.table import BOUND

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
-import pandas as pd
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn
@@ -41,6 +40,7 @@ from fabricsim.cli.state import (
     tell_results,
     warn,
 )
+from fabricsim.lazy import pandas as pd
 from fabricsim.spec import toml_value
 from fabricsim.tune import Progress, TuneResult
 from fabricsim.tune import tune as run_study

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-import pandas as pd
-
 from fabricsim.compare.flows import PAIR, flows_beside, flows_missing
 from fabricsim.compare.settings import differences, labels
 from fabricsim.compare.totals import totals_beside
 from fabricsim.errors import InputError
+from fabricsim.lazy import pandas as pd
 from fabricsim.results import Result, finite
 from fabricsim.run import load
 

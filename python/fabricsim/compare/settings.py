@@ -6,9 +6,8 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import pandas as pd
-
 from fabricsim.errors import FabricsimError
+from fabricsim.lazy import pandas as pd
 from fabricsim.results import Result
 from fabricsim.spec import Experiment, toml_value
 

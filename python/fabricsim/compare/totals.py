@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import pandas as pd
-
 from fabricsim.catalogue import FRACTION, Entry, key
+from fabricsim.lazy import pandas as pd
 from fabricsim.results import Result, few_looks, flatten
 
 FIRST = (

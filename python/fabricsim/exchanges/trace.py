@@ -8,9 +8,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import pandas as pd
-
 from fabricsim.exchanges.packets import Message, Operation, Packet
+from fabricsim.lazy import pandas as pd
 
 _VERBS = {"sent": "sends", "received": "receives", "lost": "loses", "delivered": "forwards to memory:"}
 

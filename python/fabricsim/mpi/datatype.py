@@ -7,8 +7,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
+from fabricsim.lazy import numpy as np
 from fabricsim.mpi import constants, layout
 from fabricsim.mpi.attributes import Attributes
 from fabricsim.mpi.errors import Exception

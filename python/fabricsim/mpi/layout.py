@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
+from fabricsim.lazy import numpy as np
 from fabricsim.mpi.handles import Referent
 from fabricsim.mpi.memory import view_of
 

@@ -6,7 +6,7 @@ import ctypes
 import operator
 from typing import Any
 
-import numpy as np
+from fabricsim.lazy import numpy as np
 
 _WRITABLE, _FORMAT, _ANY_CONTIGUOUS = 0x0001, 0x0004, 0x0080 | 0x0010 | 0x0008
 _READ, _WRITE = 0x100, 0x200

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
+from fabricsim.lazy import numpy as np
 from fabricsim.mpi import constants
 from fabricsim.mpi.errors import Exception
 from fabricsim.mpi.handles import Handle, Null, Referent

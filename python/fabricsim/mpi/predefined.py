@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from fabricsim.lazy import numpy as np
 from fabricsim.mpi import layout
 from fabricsim.mpi.datatype import CODES, DATATYPE_NULL, Datatype, lookup
 from fabricsim.mpi.layout import Layout

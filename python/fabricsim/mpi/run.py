@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from fabricsim.errors import InputError
+from fabricsim.lazy import pandas as pd
 from fabricsim.mpi.collectives.registry import Selection
 from fabricsim.mpi.comm import _WORLD
 from fabricsim.mpi.communicator import Communicator

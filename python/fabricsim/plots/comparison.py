@@ -5,11 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-import numpy as np
-import numpy.typing as npt
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -18,8 +15,13 @@ from matplotlib.ticker import PercentFormatter
 from fabricsim import catalogue
 from fabricsim.compare import Comparison
 from fabricsim.errors import InputError
+from fabricsim.lazy import numpy as np
+from fabricsim.lazy import pandas as pd
 from fabricsim.plots.theme import line_look, new_figure, style
 from fabricsim.plots.throughput import flow_names, time_scale
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 MOST_FLOWS = 12
 """Flows that are drawn one by one."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from fabricsim import catalogue
 from fabricsim.errors import InputError
+from fabricsim.lazy import numpy as np
+from fabricsim.lazy import pandas as pd
 from fabricsim.plots.theme import COLOURS, line_look, new_figure, style
 from fabricsim.plots.throughput import MOST_LINES, flow_names, time_scale
 from fabricsim.results import Result, tree_spans

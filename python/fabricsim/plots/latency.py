@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
 from matplotlib.figure import Figure
 
 from fabricsim.errors import InputError
+from fabricsim.lazy import numpy as np
+from fabricsim.lazy import pandas as pd
 from fabricsim.plots.theme import COLOURS, line_look, new_figure, plain_log, style
 from fabricsim.results import Result
 from fabricsim.sweep import SweepResult, saturation

@@ -8,15 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
-from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from fabricsim.errors import InputError
+from fabricsim.lazy import numpy as np
+from fabricsim.lazy import pandas as pd
 from fabricsim.plots.theme import COLOURS, MAP, line_look, new_figure, plain_log, style
 from fabricsim.results import column_notes
 from fabricsim.sweep import SweepResult
@@ -70,7 +69,8 @@ def _require(result: SweepResult, metric: str) -> None:
     known = [
         str(name)
         for name in result.points
-        if is_numeric_dtype(result.points[name]) and not is_bool_dtype(result.points[name])
+        if pd.api.types.is_numeric_dtype(result.points[name])
+        and not pd.api.types.is_bool_dtype(result.points[name])
     ]
     if metric not in known:
         near = difflib.get_close_matches(metric, known, n=1)
@@ -98,7 +98,7 @@ def _ways(result: SweepResult, rows: pd.DataFrame) -> list[_Way]:
 def _way(result: SweepResult, rows: pd.DataFrame, key: str) -> _Way:
     name = result.numeric(key)
     values = rows[name]
-    numeric = is_numeric_dtype(values) and not is_bool_dtype(values)
+    numeric = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
     unit = column_notes(result.points)[name][0]
     return _Way(f"{key} ({unit})" if unit else key, values if numeric else values.map(str), numeric)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fabricsim.errors import InputError
+from fabricsim.lazy import numpy as np
 from fabricsim.plots.theme import line_look, new_figure, style
 from fabricsim.subnets import Routed
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pandas as pd
 from matplotlib.figure import Figure
 
 from fabricsim import catalogue
+from fabricsim.lazy import pandas as pd
 from fabricsim.plots.theme import line_look, new_figure, style
 from fabricsim.results import Result
 

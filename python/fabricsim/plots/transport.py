@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from fabricsim.errors import InputError
+from fabricsim.lazy import numpy as np
+from fabricsim.lazy import pandas as pd
 from fabricsim.plots.theme import COLOURS, line_look, new_figure, plain_log, style
 from fabricsim.plots.throughput import MOST_LINES, time_scale
 from fabricsim.results import Result

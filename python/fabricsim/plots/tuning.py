@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from fabricsim.lazy import pandas as pd
 from fabricsim.plots.theme import COLOURS, line_look, new_figure, style
 from fabricsim.tune import TuneResult
 

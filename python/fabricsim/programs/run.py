@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-import pandas as pd
-
 from fabricsim.captures import written
 from fabricsim.errors import InputError
+from fabricsim.lazy import pandas as pd
 from fabricsim.memory import Allowance, allowance
 from fabricsim.native import NativePrograms, bad_input, native, waited
 from fabricsim.programs.context import ProgramContext, picoseconds

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pandas as pd
-
 from fabricsim import catalogue
+from fabricsim.lazy import pandas as pd
 from fabricsim.report.parts import Section, table_of
 from fabricsim.results import Result, flatten
 

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from fabricsim.catalogue import FRACTION, Entry
+from fabricsim.lazy import pandas as pd
 from fabricsim.results import column_notes
 
 _TYPES = {".png": "image/png", ".svg": "image/svg+xml"}

@@ -7,16 +7,17 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fabricsim.errors import InputError
+from fabricsim.lazy import numpy as np
 from fabricsim.reproduce.grid import Label
 from fabricsim.reproduce.rows import Number
 
-Reals = npt.NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Reals: TypeAlias = "npt.NDArray[np.float64]"
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,8 @@ from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from fabricsim.errors import InputError, StoreError
+from fabricsim.lazy import pandas as pd
 from fabricsim.plots import draw, save
 from fabricsim.reproduce.compute import Outcome
 from fabricsim.reproduce.expected import Figure, Seed, choose, find_experiments, read_seed, seeds

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from fabricsim.errors import InputError
+from fabricsim.lazy import pandas as pd
 from fabricsim.mpi.networks.fabric import FabricNetwork
 from fabricsim.mpi.run import run
 from fabricsim.reproduce.quantities import load_hooks

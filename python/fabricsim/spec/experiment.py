@@ -184,7 +184,10 @@ class Experiment:
             return cast("dict[str, Any]", json.loads(waited(lambda: native().describe(*self.arguments()))))
 
     def export(self, format: str) -> str:
-        """Its network or forwarding tables as a file: "ned", "dot", "anynet", "fdbs", "look-up-tables" or "toml".
+        """Its network or forwarding tables as a file.
+
+        Networks: "toml", "csv" (a table of links), "graphml", "ned", "anynet" or "dot". Tables: "fdbs" or
+        "look-up-tables".
 
         Or its congestion control as lines for OpenSM's options file: "opensm". Or its fabric as an InfiniBand subnet,
         with GUIDs and LIDs as they were read, else assigned as OpenSM assigns them: "ibnetdiscover",

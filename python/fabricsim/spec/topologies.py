@@ -18,6 +18,8 @@ __all__ = [
     "Grid",
     "HyperX",
     "Hypercube",
+    "Inline",
+    "InlineFormat",
     "Jellyfish",
     "Megafly",
     "Mesh",
@@ -274,11 +276,45 @@ class Xpander:
 
 @dataclass(frozen=True)
 class File:
-    """Any graph, read from a file: `.toml` (nodes, links), `.ned` (OMNeT++), `.anynet` (BookSim)."""
+    """Any graph, read from a file: `.toml` (nodes, links), `.csv` (links), `.graphml`, `.ned` (OMNeT++),
+    `.anynet` (BookSim), or an InfiniBand subnet.
+    """
 
     kind: ClassVar[str] = "file"
     path: str
     """The file, relative to the experiment file."""
+    hosts_per_switch: int | None = None
+    """Hosts on every switch, where the file has no hosts; else a node with one link is a host in `.csv` and
+    `.graphml`. Range: from 1 to 1024. Unit: hosts.
+    """
+
+
+InlineFormat = Literal[
+    "toml",
+    "csv",
+    "graphml",
+]
+"""Format of a graph in the experiment itself.
+
+- `toml`: Switches, hosts and links as tables.
+- `csv`: A line for each link, after a line with the names of the columns.
+- `graphml`: GraphML, an XML format.
+"""
+
+
+@dataclass(frozen=True)
+class Inline:
+    """Any graph, in the experiment itself, as it would be in a file."""
+
+    kind: ClassVar[str] = "inline"
+    format: InlineFormat
+    """Format of the text."""
+    text: str
+    """The graph."""
+    hosts_per_switch: int | None = None
+    """Hosts on every switch, where the text has no hosts; else a node with one link is a host in `csv` and
+    `graphml`. Range: from 1 to 1024. Unit: hosts.
+    """
 
 
 Topology = (
@@ -298,5 +334,6 @@ Topology = (
     | Jellyfish
     | Xpander
     | File
+    | Inline
 )
 """Switches, hosts and cables. Exactly one kind is given, as a table: `[topology.mesh]`."""

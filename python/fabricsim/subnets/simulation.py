@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import tomli_w
 
 from fabricsim.errors import InputError
+from fabricsim.lazy import numpy as np
 from fabricsim.results import Result
 from fabricsim.run import run
 from fabricsim.spec import Experiment

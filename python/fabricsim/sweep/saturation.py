@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import pandas as pd
+from fabricsim.lazy import pandas as pd
 
 ACCEPTED_FRACTION = 0.98
 """Accepted over offered load below which a network is saturated: a short-fall beyond the noise of a short run."""

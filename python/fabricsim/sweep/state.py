@@ -13,9 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from fabricsim.errors import StoreError
+from fabricsim.lazy import pandas as pd
 from fabricsim.lock import FolderLock
 from fabricsim.native import version
 from fabricsim.spec import Experiment

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pandas as pd
-from pandas.api.types import is_integer_dtype, is_object_dtype
-
 from fabricsim import catalogue
 from fabricsim.catalogue import FRACTION, Entry
+from fabricsim.lazy import pandas as pd
 from fabricsim.results import set_column_notes
 from fabricsim.sweep.plan import Point, plain_value
 from fabricsim.sweep.quantity import Dimension, common_dimension, quantity
@@ -89,7 +87,7 @@ def frame(parameters: Parameters, rows: Mapping[int, Mapping[str, Any]]) -> pd.D
     first = ["point", *parameters.columns, "status", "message"]
     others = dict.fromkeys(name for row in table for name in row)
     found = pd.DataFrame(table, columns=list(dict.fromkeys([*first, *others])))
-    for name in [name for name in found if is_object_dtype(found[name])]:
+    for name in [name for name in found if pd.api.types.is_object_dtype(found[name])]:
         kinds = {type(value) for value in found[name] if not _is_missing(value)}
         if len(kinds) > 1 and not kinds <= {int, float}:
             found[name] = (
@@ -109,7 +107,7 @@ def rows_of(table: pd.DataFrame, size: int) -> dict[int, dict[str, Any]] | None:
         return None
     if table.empty:
         return {}
-    if not is_integer_dtype(table["point"]):
+    if not pd.api.types.is_integer_dtype(table["point"]):
         return None
     if not table["point"].between(0, size - 1).all() or not table["point"].is_unique:
         return None

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from fabricsim.lazy import numpy as np
 from fabricsim.memory import Allowance
 from fabricsim.sweep import Stop, never
 from fabricsim.sweep.executors import Executor

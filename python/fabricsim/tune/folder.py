@@ -10,10 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from fabricsim import checksums
 from fabricsim.errors import InputError, StoreError
+from fabricsim.lazy import pandas as pd
 from fabricsim.lock import FolderLock
 from fabricsim.native import version
 from fabricsim.store import MANIFEST, Reservation, read_manifest, rescue, write_manifest, write_table

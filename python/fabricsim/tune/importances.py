@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pandas as pd
-
+from fabricsim.lazy import pandas as pd
 from fabricsim.results import set_column_notes
 from fabricsim.tune.problem import Axis, Problem
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
+from fabricsim.lazy import numpy as np
 from fabricsim.tune.problem import Axis
 from fabricsim.tune.record import Record
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-import pandas as pd
-
 from fabricsim.errors import InputError
+from fabricsim.lazy import pandas as pd
 from fabricsim.results import finite
 from fabricsim.store import read_folder
 from fabricsim.tune.folder import KIND

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from fabricsim.lazy import numpy as np
 from fabricsim.tune.problem import Problem
 
 if TYPE_CHECKING:

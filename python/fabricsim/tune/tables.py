@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import pandas as pd
-
+from fabricsim.lazy import pandas as pd
 from fabricsim.results import set_column_notes
 from fabricsim.spec import toml_value
 from fabricsim.sweep.table import value_at

@@ -1,17 +1,39 @@
 """Connections by communication management, with the names of librdmacm and of `pyverbs.cmid`.
 
 Hosts have names and LIDs and no IP addresses: `AddrInfo` names a host. Its service is a port of the port space TCP,
-whose service identifiers are `0x0000000001060000 | port`.
+whose service identifiers are `0x0000000001060000 | port`, or of UDP, `0x0000000001110000 | port`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import IntEnum
 
 from fabricsim.programs.scheduler import CONNECTION_EVENT
 from fabricsim.verbs import enums as e
-from fabricsim.verbs.addr import AHAttr
+from fabricsim.verbs.addr import AH, AHAttr
+from fabricsim.verbs.cm_types import (
+    RDMA_CM_EVENT_ADDR_ERROR,
+    RDMA_CM_EVENT_ADDR_RESOLVED,
+    RDMA_CM_EVENT_CONNECT_ERROR,
+    RDMA_CM_EVENT_CONNECT_REQUEST,
+    RDMA_CM_EVENT_CONNECT_RESPONSE,
+    RDMA_CM_EVENT_DISCONNECTED,
+    RDMA_CM_EVENT_ESTABLISHED,
+    RDMA_CM_EVENT_REJECTED,
+    RDMA_CM_EVENT_ROUTE_RESOLVED,
+    RDMA_CM_EVENT_TIMEWAIT_EXIT,
+    RDMA_CM_EVENT_UNREACHABLE,
+    RDMA_PS_TCP,
+    RDMA_PS_UDP,
+    RDMA_UDP_QKEY,
+    AddrInfo,
+    CMEvent,
+    ConnParam,
+    Event,
+    UDParam,
+    rdma_cm_event_type,
+    rdma_port_space,
+)
 from fabricsim.verbs.completion import CQ, WC
 from fabricsim.verbs.context import PD, Context
 from fabricsim.verbs.errors import PyverbsUserError
@@ -19,83 +41,35 @@ from fabricsim.verbs.memory import MR
 from fabricsim.verbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from fabricsim.verbs.wr import SGE, RecvWR, SendWR
 
-_SERVICES = 0x0106_0000
-"""First service identifier of the port space TCP."""
+__all__ = [
+    "CMID",
+    "RDMA_CM_EVENT_ADDR_ERROR",
+    "RDMA_CM_EVENT_ADDR_RESOLVED",
+    "RDMA_CM_EVENT_CONNECT_ERROR",
+    "RDMA_CM_EVENT_CONNECT_REQUEST",
+    "RDMA_CM_EVENT_CONNECT_RESPONSE",
+    "RDMA_CM_EVENT_DISCONNECTED",
+    "RDMA_CM_EVENT_ESTABLISHED",
+    "RDMA_CM_EVENT_REJECTED",
+    "RDMA_CM_EVENT_ROUTE_RESOLVED",
+    "RDMA_CM_EVENT_TIMEWAIT_EXIT",
+    "RDMA_CM_EVENT_UNREACHABLE",
+    "RDMA_PS_TCP",
+    "RDMA_PS_UDP",
+    "RDMA_UDP_QKEY",
+    "AddrInfo",
+    "CMEvent",
+    "CMEventChannel",
+    "ConnParam",
+    "Event",
+    "UDParam",
+    "rdma_cm_event_type",
+    "rdma_port_space",
+]
 
 
-class rdma_cm_event_type(IntEnum):
-    """Events of a connection, with librdmacm's numbers."""
-
-    RDMA_CM_EVENT_ADDR_RESOLVED = 0
-    RDMA_CM_EVENT_ADDR_ERROR = 1
-    RDMA_CM_EVENT_ROUTE_RESOLVED = 2
-    RDMA_CM_EVENT_ROUTE_ERROR = 3
-    RDMA_CM_EVENT_CONNECT_REQUEST = 4
-    RDMA_CM_EVENT_CONNECT_RESPONSE = 5
-    RDMA_CM_EVENT_CONNECT_ERROR = 6
-    RDMA_CM_EVENT_UNREACHABLE = 7
-    RDMA_CM_EVENT_REJECTED = 8
-    RDMA_CM_EVENT_ESTABLISHED = 9
-    RDMA_CM_EVENT_DISCONNECTED = 10
-    RDMA_CM_EVENT_TIMEWAIT_EXIT = 15
-
-
-RDMA_CM_EVENT_ADDR_RESOLVED = rdma_cm_event_type.RDMA_CM_EVENT_ADDR_RESOLVED
-RDMA_CM_EVENT_ADDR_ERROR = rdma_cm_event_type.RDMA_CM_EVENT_ADDR_ERROR
-RDMA_CM_EVENT_ROUTE_RESOLVED = rdma_cm_event_type.RDMA_CM_EVENT_ROUTE_RESOLVED
-RDMA_CM_EVENT_CONNECT_REQUEST = rdma_cm_event_type.RDMA_CM_EVENT_CONNECT_REQUEST
-RDMA_CM_EVENT_CONNECT_RESPONSE = rdma_cm_event_type.RDMA_CM_EVENT_CONNECT_RESPONSE
-RDMA_CM_EVENT_CONNECT_ERROR = rdma_cm_event_type.RDMA_CM_EVENT_CONNECT_ERROR
-RDMA_CM_EVENT_UNREACHABLE = rdma_cm_event_type.RDMA_CM_EVENT_UNREACHABLE
-RDMA_CM_EVENT_REJECTED = rdma_cm_event_type.RDMA_CM_EVENT_REJECTED
-RDMA_CM_EVENT_ESTABLISHED = rdma_cm_event_type.RDMA_CM_EVENT_ESTABLISHED
-RDMA_CM_EVENT_DISCONNECTED = rdma_cm_event_type.RDMA_CM_EVENT_DISCONNECTED
-RDMA_CM_EVENT_TIMEWAIT_EXIT = rdma_cm_event_type.RDMA_CM_EVENT_TIMEWAIT_EXIT
-
-Event = rdma_cm_event_type
-
-
-@dataclass(frozen=True)
-class AddrInfo:
-    """Address of a service (`rdma_addrinfo`).
-
-    Args:
-        dst: name of the host, or its LID; none for an end that listens.
-        service: port, 0 to 65535.
-    """
-
-    dst: str | int | None = None
-    service: int = 0
-
-
-@dataclass
-class ConnParam:
-    """Parameters of a connection (`rdma_conn_param`)."""
-
-    responder_resources: int = 1
-    """READs and atomic operations of the other end at a time."""
-    initiator_depth: int = 1
-    """READs and atomic operations of its own at a time."""
-    retry: int = 7
-    rnr_retry: int = 7
-    private_data: bytes = b""
-    """At most 92 B in a request, 196 B in an acceptance."""
-
-
-@dataclass(frozen=True)
-class CMEvent:
-    """An event (`rdma_cm_event`)."""
-
-    event_type: rdma_cm_event_type
-    id: CMID
-    """Of `RDMA_CM_EVENT_CONNECT_REQUEST`: the new end."""
-    listen_id: CMID | None = None
-    status: int = 0
-    """Reason of a rejection: 28 that of the program, 8 without a listener, 10 stale."""
-    private_data: bytes = b""
-
-    def ack_cm_event(self) -> None:
-        """Acknowledges the event."""
+_VALID, _REJECTED = 0, 2
+"""Status of a reply to a request for a service (IBA volume 1, table 120)."""
 
 
 @dataclass
@@ -135,7 +109,7 @@ class CMEventChannel:
         if event is Event.RDMA_CM_EVENT_CONNECT_REQUEST:
             listener = self._state.listeners[of["service"]]
             end = CMID(self, pd=listener.pd, qp_init_attr=listener.init_attr)
-            end._number, end._peer = number, of
+            end._number, end._peer, end._address = number, of, listener._address
             self._state.ends[number] = end
             return CMEvent(event, end, listener, private_data=data)
         end = self._state.ends[number]
@@ -147,6 +121,9 @@ class CMEventChannel:
             end._peer |= of
         if event is Event.RDMA_CM_EVENT_DISCONNECTED:
             end._disconnected()
+        if end._is_datagram:
+            ud = UDParam(AHAttr(dlid=end._peer["dlid"]), of["qp_num"], of["qkey"]) if "qkey" in of else None
+            return CMEvent(event, end, None, of.get("status", 0), data, ud)
         if event is Event.RDMA_CM_EVENT_ESTABLISHED:
             data = end._reply
         return CMEvent(event, end, None, of.get("status", 0), data)
@@ -200,7 +177,10 @@ class CMID:
         self._state.local.append(CMEvent(Event.RDMA_CM_EVENT_ROUTE_RESOLVED, self))
 
     def create_qp(self, qp_init_attr: QPInitAttr | None = None) -> None:
-        """Creates the queue pair, in the state INIT. Without arguments it has completion queues of its own."""
+        """Creates the queue pair, in the state INIT; that of datagrams is in RTS.
+
+        Without arguments it has completion queues of its own.
+        """
         attr = qp_init_attr or self.init_attr or QPInitAttr(cap=QPCap(max_send_wr=16, max_recv_wr=16))
         if attr.scq is None or attr.rcq is None:
             cap, srq = attr.cap, attr.srq
@@ -208,7 +188,12 @@ class CMID:
             attr = QPInitAttr(
                 qp_type=attr.qp_type, scq=scq, rcq=rcq, srq=srq, cap=cap, sq_sig_all=attr.sq_sig_all
             )
-        self.qp = QP(self.pd, attr, QPAttr(qp_access_flags=e.ibv_access_flags(0xF)))
+        if self._is_datagram:
+            attr.qp_type = e.IBV_QPT_UD
+            self.qp = QP(self.pd, attr)
+            self.qp.to_rts(QPAttr(qkey=RDMA_UDP_QKEY, sq_psn=0))
+        else:
+            self.qp = QP(self.pd, attr, QPAttr(qp_access_flags=e.ibv_access_flags(0xF)))
 
     def bind_addr(self, address: AddrInfo) -> None:
         """Sets the service to listen on."""
@@ -218,7 +203,7 @@ class CMID:
         """Accepts requests for the service of `bind_addr`: `RDMA_CM_EVENT_CONNECT_REQUEST` for each."""
         if self._address is None:
             raise PyverbsUserError("listen: call bind_addr before")
-        service = _service(self._address)
+        service = self._address.service_id
         self.context.call(self._adapter.listen, service, self._state.handle)
         self._service = service
         self._state.listeners[service] = self
@@ -233,23 +218,37 @@ class CMID:
         return event.id
 
     def connect(self, param: ConnParam | None = None) -> None:
-        """Requests the connection: `ESTABLISHED`, `REJECTED` or `UNREACHABLE` follows."""
+        """Requests the connection: `ESTABLISHED`, `REJECTED` or `UNREACHABLE` follows.
+
+        With datagrams it asks for the queue pair of the service (SIDR), which `ESTABLISHED` has in `ud`.
+        """
         if self._address is None or self.qp is None:
             raise PyverbsUserError("connect: call resolve_addr, resolve_route and create_qp before")
         self._param = param or ConnParam()
-        handle, service, dlid = self._state.handle, _service(self._address), self._peer["dlid"]
-        offer, data = self._offer(self.qp), self._param.private_data
-        self._number = self.context.call(self._adapter.connect, handle, dlid, service, offer, data)
+        handle, service, dlid = self._state.handle, self._address.service_id, self._peer["dlid"]
+        data = self._param.private_data
+        if self._is_datagram:
+            self._number = self.context.call(self._adapter.resolve, handle, dlid, service, data)
+        else:
+            offer = self._offer(self.qp)
+            self._number = self.context.call(self._adapter.connect, handle, dlid, service, offer, data)
         self._state.ends[self._number] = self
 
     def accept(self, param: ConnParam | None = None) -> None:
-        """Accepts a request: brings the queue pair to RTS and sends the reply. `ESTABLISHED` follows at both ends."""
+        """Accepts a request: brings the queue pair to RTS and sends the reply.
+
+        `ESTABLISHED` follows at both ends; with datagrams at the other end alone.
+        """
         if self._number is None:
             raise PyverbsUserError("accept: the end is that of no request")
         if self.qp is None:
             self.create_qp()
         assert self.qp is not None
         self._param = param or ConnParam()
+        if self._is_datagram:
+            reply = (_VALID, self.qp.qp_num, RDMA_UDP_QKEY)
+            self.context.call(self._adapter.answer, self._number, reply, self._param.private_data)
+            return
         self._to_rts(self.qp)
         self.context.call(self._adapter.accept, self._number, self._offer(self.qp), self._param.private_data)
 
@@ -258,9 +257,24 @@ class CMID:
         self.context.call(self._adapter.confirm, self.number)
 
     def reject(self, private_data: bytes = b"") -> None:
-        """Rejects a request: `RDMA_CM_EVENT_REJECTED` at the other end, with status 28."""
-        self.context.call(self._adapter.reject, self.number, private_data)
+        """Rejects a request: `RDMA_CM_EVENT_REJECTED` at the other end, with status 28.
+
+        With datagrams it is `RDMA_CM_EVENT_UNREACHABLE`, with status 2.
+        """
+        if self._is_datagram:
+            self.context.call(self._adapter.answer, self.number, (_REJECTED, 0, 0), private_data)
+        else:
+            self.context.call(self._adapter.reject, self.number, private_data)
         self._state.ends.pop(self.number, None)
+
+    def notify(self, event_type: e.ibv_event_type) -> None:
+        """Tells that a queue pair had an asynchronous event (`rdma_notify`).
+
+        With `IBV_EVENT_COMM_EST` an end that has accepted is established although the RTU has not arrived.
+        """
+        if event_type is not e.IBV_EVENT_COMM_EST:
+            raise PyverbsUserError(f"notify: {event_type.name}: must be IBV_EVENT_COMM_EST")
+        self.context.call(self._adapter.notify, self.number)
 
     def delay(self, service_timeout: int) -> None:
         """Asks the other end to wait 4.096 us x 2^n for the answer to its request (MRA)."""
@@ -291,6 +305,15 @@ class CMID:
         piece = SGE(mr.buf, mr.length if length is None else length, mr.lkey)
         self._own().post_send(SendWR(sg=[piece], send_flags=flags))
 
+    def post_ud_send(
+        self, mr: MR, ah: AH, rqpn: int, flags: int = e.IBV_SEND_SIGNALED, length: int | None = None
+    ) -> None:
+        """Posts a datagram to a queue pair (`rdma_post_ud_send`)."""
+        piece = SGE(mr.buf, mr.length if length is None else length, mr.lkey)
+        request = SendWR(sg=[piece], send_flags=flags)
+        request.set_wr_ud(ah, rqpn, RDMA_UDP_QKEY)
+        self._own().post_send(request)
+
     def get_send_comp(self) -> WC:
         """Polls for the next completion of a send (`rdma_get_send_comp`)."""
         return _poll(self._own().init_attr.scq)
@@ -308,6 +331,10 @@ class CMID:
         if self.qp is not None:
             self.qp.close()
             self.qp = None
+
+    @property
+    def _is_datagram(self) -> bool:
+        return self._address is not None and self._address.is_datagram
 
     def _own(self) -> QP:
         if self.qp is None:
@@ -348,12 +375,6 @@ class CMID:
     def _disconnected(self) -> None:
         if self.qp is not None and self.qp.qp_state != e.IBV_QPS_ERR:
             self.qp.modify(QPAttr(qp_state=e.IBV_QPS_ERR), e.IBV_QP_STATE)
-
-
-def _service(address: AddrInfo) -> int:
-    if not 0 <= address.service <= 0xFFFF:
-        raise PyverbsUserError(f"service = {address.service}: must be 0 to 65535")
-    return _SERVICES | address.service
 
 
 def _poll(cq: CQ | None) -> WC:

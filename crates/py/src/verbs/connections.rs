@@ -1,12 +1,12 @@
 //! Communication management for programs.
 
-use fabricsim_protocols::infiniband::communication::{CmEvent, ManagerOptions};
+use fabricsim_protocols::infiniband::communication::{CmEvent, ManagerOptions, SIDR_VALID};
 use fabricsim_simulation::ProgramRun;
 use fabricsim_verbs::{Device, VerbsError};
 use fabricsim_wire::Psn;
 use fabricsim_wire::field::Octets;
-use fabricsim_wire::ids::{CommId, Qpn, ServiceId};
-use fabricsim_wire::mad::cm::{Rep, Req};
+use fabricsim_wire::ids::{CommId, QKey, Qpn, ServiceId};
+use fabricsim_wire::mad::cm::{Rep, Req, SidrRep, SidrReq};
 use fabricsim_wire::mad::smp::Mtu;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -118,6 +118,34 @@ impl ConnectionAdapter {
         self.call(|device, now| device.cm_delay(CommId(id), code, now))
     }
 
+    /// Data have arrived over a connection that is not established here.
+    fn notify(&self, id: u32) -> PyResult<()> {
+        self.call(|device, now| device.cm_notify(CommId(id), now))
+    }
+
+    /// Asks the host that has a LID for the queue pair of a service. Returns the number of the request.
+    fn resolve(&self, channel: u32, dlid: u16, service: u64, data: &[u8]) -> PyResult<u32> {
+        let host = with(&self.run, |run| {
+            host_of(dlid.into(), run).map_err(|text| invalid(format!("connect: {text}")))
+        })?;
+        let request =
+            SidrReq { service_id: ServiceId(service), private_data: octets(data)?, ..SidrReq::default() };
+        self.call(|device, now| Ok(device.cm_resolve(channel, host, request, now)?.0))
+    }
+
+    /// Answers a request for a service with a status, and the number and key of a queue pair.
+    fn answer(&self, id: u32, reply: (u8, u32, u32), data: &[u8]) -> PyResult<()> {
+        let (status, qpn, q_key) = reply;
+        let reply = SidrRep {
+            status,
+            qpn: Qpn(qpn),
+            q_key: QKey(q_key),
+            private_data: octets(data)?,
+            ..SidrRep::default()
+        };
+        self.call(|device, now| device.cm_answer(CommId(id), reply, now))
+    }
+
     fn disconnect(&self, id: u32) -> PyResult<()> {
         self.call(|device, now| device.cm_disconnect(CommId(id), now))
     }
@@ -165,6 +193,15 @@ fn row<'py>(py: Python<'py>, event: &CmEvent) -> Event<'py> {
         CmEvent::Established(_) => (9, Vec::new(), &[]),
         CmEvent::Disconnected(_) => (10, Vec::new(), &[]),
         CmEvent::TimeWaitExit(_) => (15, Vec::new(), &[]),
+        CmEvent::Resolving(_, from, request) => {
+            let values = vec![("dlid", from.0.into()), ("service", request.service_id.0)];
+            (4, values, &request.private_data.0)
+        }
+        CmEvent::Resolved(_, reply) if reply.status == SIDR_VALID => {
+            let values = vec![("qp_num", reply.qpn.0.into()), ("qkey", reply.q_key.0.into())];
+            (9, values, &reply.private_data.0)
+        }
+        CmEvent::Resolved(_, reply) => (7, vec![("status", reply.status.into())], &reply.private_data.0),
     };
     (kind, event.id().0, values, PyBytes::new(py, data))
 }

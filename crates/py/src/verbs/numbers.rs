@@ -87,6 +87,7 @@ pub(super) fn async_event(event: AsyncEvent) -> (u32, u32) {
         AsyncEvent::QueuePairFatal(qp) => (1, qp.0),
         AsyncEvent::QueuePairRequest(qp) => (2, qp.0),
         AsyncEvent::QueuePairAccess(qp) => (3, qp.0),
+        AsyncEvent::CommunicationEstablished(qp) => (4, qp.0),
         AsyncEvent::SharedQueueLimit(srq) => (15, srq.0),
         AsyncEvent::LastRequestReached(qp) => (16, qp.0),
     }

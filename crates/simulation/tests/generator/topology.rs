@@ -57,13 +57,21 @@ pub fn write(space: &Space, point: &Point, draw: &mut Draw, draft: &mut Draft) {
     };
     let kind = space.choice(point, "topology");
     if kind == "file" {
-        draft.section("[topology.file]");
         let hosts = if needs.square { draw.pick(&[4, 16]) } else { draw.range(3, 9) };
         let by_hops = space.is(point, "lane_policy", "hops")
             || needs.around
             || ["minimal", "valiant", "ugal-l"].contains(&space.choice(point, "routing"));
         let path = if by_hops { chain_file(draw, hosts as usize) } else { graph_file(draw, hosts as usize) };
-        draft.text("path", path.display());
+        // The same graph in the experiment itself, for every second number of hosts.
+        if hosts % 2 == 1 {
+            let text = std::fs::read_to_string(&path).expect("it was written");
+            draft.section("[topology.inline]");
+            draft.text("format", "toml");
+            draft.key("text", format!("'''{text}'''"));
+        } else {
+            draft.section("[topology.file]");
+            draft.text("path", path.display());
+        }
         return;
     }
     draft.section(&format!("[topology.{kind}]"));

@@ -38,6 +38,7 @@ pub(super) struct DraftLink {
     pub(super) given: LinkOverride,
 }
 
+#[derive(Clone)]
 pub(super) struct DraftEnd {
     pub(super) node: String,
     /// Else the lowest free port.
@@ -55,6 +56,21 @@ struct Resolved {
 const SEARCHED: usize = 100_000;
 
 impl Draft {
+    /// Adds hosts to every switch, `<switch>.0` and so on, at its first ports.
+    pub(super) fn add_hosts(&mut self, per_switch: u32) {
+        let mut links = Vec::with_capacity(self.switches.len() * per_switch as usize + self.links.len());
+        for switch in &self.switches {
+            for number in 0..per_switch {
+                let (name, line) = (format!("{}.{number}", switch.name), switch.line);
+                let ends = [&name, &switch.name].map(|node| DraftEnd { node: node.clone(), port: None });
+                links.push(DraftLink { ends, line, given: LinkOverride::default() });
+                self.hosts.push(DraftHost { name, line });
+            }
+        }
+        links.append(&mut self.links);
+        self.links = links;
+    }
+
     /// Checks everything and numbers the links: those of the hosts first, by host, then the others in file order.
     pub(super) fn finish(self, file: &str, parameters: &ByClass, unit: Bytes) -> Result<Graph, SpecError> {
         let fail = |line: usize, message: String| SpecError::at_line(file, line, message);

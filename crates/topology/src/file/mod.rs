@@ -1,7 +1,10 @@
-//! Graphs from files: [`toml`], [`ned`], [`anynet`], [`infiniband`].
+//! Graphs from files: [`toml`], [`csv`], [`graphml`], [`ned`], [`anynet`], [`infiniband`].
 
 mod anynet;
+mod csv;
 mod draft;
+mod edges;
+mod graphml;
 mod infiniband;
 mod ned;
 mod toml;
@@ -9,10 +12,11 @@ mod toml;
 use std::io::Read;
 use std::path::Path;
 
-use fabricsim_spec::{SpecError, nearest};
+use fabricsim_spec::{InlineFormat, SpecError, nearest};
 
 use crate::Graph;
 use crate::builder_input::BuilderInput;
+use crate::limits::MAX_PORTS;
 use crate::links::{Classes, Defaults, by_class};
 
 /// File format of a graph.
@@ -50,6 +54,15 @@ pub enum Format {
     /// b = "A"
     /// ```
     Toml,
+    /// `.csv`: a line for each link, after a line with the names of the columns: `a` and `b` (or `source` and `target`, or `from` and `to`), and as
+    /// wanted `a_port`, `b_port`, `rate`, `latency`, `buffer`, `packet_overhead`, `reads`, `bit_error_rate`, `mtu`, and `cables`, the number of
+    /// parallel ones. An empty cell leaves the value of the experiment's `[links]`; lines that begin with `#` are comments. A node with
+    /// one link is a host, all others are switches.
+    Csv,
+    /// `.graphml`: nodes with the attributes `name` (else their identifier is the name) and `kind` (`switch` or `host`; else a node with one link is a
+    /// host), `coordinates` of switches (`0,2`: where to draw it), and edges with those of the columns of `.csv`. Two edges of opposite directions in a directed graph are one cable. Other
+    /// attributes are left out.
+    Graphml,
     /// `.ned`: OMNeT++ network description of the InfiniBand model: submodules of type `HCA` and `Switch`
     /// (with `numSwitchPorts`), connections of their gates `out`, `in`, `out[port]`, `in[port]` in both directions,
     /// with `delay` and `datarate`. Submodules of other types (the model's `IDGenerator`) are left out.
@@ -68,8 +81,14 @@ pub enum Format {
 }
 
 /// File name endings and their formats.
-const ENDINGS: [(&str, Format); 4] =
-    [("toml", Format::Toml), ("ned", Format::Ned), ("anynet", Format::Anynet), ("dot", Format::Dot)];
+const ENDINGS: [(&str, Format); 6] = [
+    ("toml", Format::Toml),
+    ("csv", Format::Csv),
+    ("graphml", Format::Graphml),
+    ("ned", Format::Ned),
+    ("anynet", Format::Anynet),
+    ("dot", Format::Dot),
+];
 
 /// Largest graph file that is read, in bytes.
 const LARGEST_FILE: u64 = 1 << 30;
@@ -94,7 +113,7 @@ impl Format {
         let hint = nearest(ending, ENDINGS.map(|(name, _)| name)).filter(|_| !ending.is_empty());
         let hint = hint.map(|name| format!("; did you mean `.{name}`?")).unwrap_or_default();
         Err(format!(
-            "the ending `.{ending}` names no graph format: allowed are .toml, .ned, .anynet, .dot{hint}"
+            "the ending `.{ending}` names no graph format: allowed are .toml, .csv, .graphml, .ned, .anynet, .dot{hint}"
         ))
     }
 }
@@ -109,13 +128,27 @@ impl Format {
 /// to a node or port that does not exist; a port that is used twice or not at all; a host without a link or with
 /// two; duplicate names; a graph that is not connected.
 pub fn parse(bytes: &[u8], format: Format, file: &str, defaults: &Defaults<'_>) -> Result<Graph, SpecError> {
+    parse_with(bytes, format, file, defaults, None)
+}
+
+/// The same with hosts on every switch of a graph that has none.
+fn parse_with(
+    bytes: &[u8],
+    format: Format,
+    file: &str,
+    defaults: &Defaults<'_>,
+    hosts_per_switch: Option<u32>,
+) -> Result<Graph, SpecError> {
     let parameters = by_class(defaults, Classes::Plain)?;
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let line = line_at(bytes, error.valid_up_to());
         SpecError::at_line(file, line, "this is not UTF-8 text")
     })?;
-    let (draft, identity) = match format {
+    let only_switches = hosts_per_switch.is_some();
+    let (mut draft, identity) = match format {
         Format::Toml => (toml::read(text, file)?, None),
+        Format::Csv => (csv::read(text, file)?.into_draft(only_switches), None),
+        Format::Graphml => (graphml::read(text, file)?.into_draft(only_switches), None),
         Format::Ned => (ned::read(text, file)?, None),
         Format::Anynet => (anynet::read(text, file, &parameters)?, None),
         Format::Subnet => {
@@ -126,6 +159,18 @@ pub fn parse(bytes: &[u8], format: Format, file: &str, defaults: &Defaults<'_>) 
             return Err(SpecError::at_line(file, 1, "Graphviz files are only written, not read"));
         }
     };
+    match (hosts_per_switch, draft.hosts.first()) {
+        (Some(per_switch), None) => draft.add_hosts(per_switch),
+        (Some(_), Some(host)) => {
+            let text = format!("{} is a host: hosts_per_switch is for graphs without hosts", host.name);
+            return Err(SpecError::at_line(file, host.line, text));
+        }
+        (None, None) if matches!(format, Format::Csv | Format::Graphml) && !draft.switches.is_empty() => {
+            let text = "no node has one link only, so that there is no host: give hosts_per_switch";
+            return Err(SpecError::at_line(file, 1, text));
+        }
+        (None, _) => {}
+    }
     let graph = draft.finish(file, &parameters, defaults.flow_control_unit)?;
     Ok(Graph { identity, ..graph })
 }
@@ -136,7 +181,11 @@ fn line_at(bytes: &[u8], at: usize) -> usize {
 }
 
 /// `topology.file`
-pub(crate) fn build(context: &BuilderInput<'_>, path: &str) -> Result<Graph, SpecError> {
+pub(crate) fn build(
+    context: &BuilderInput<'_>,
+    path: &str,
+    hosts_per_switch: Option<u32>,
+) -> Result<Graph, SpecError> {
     let key = "topology.file.path";
     let full = context.base_dir.join(path);
     // Other endings are those of InfiniBand subnets; or a slip.
@@ -151,5 +200,50 @@ pub(crate) fn build(context: &BuilderInput<'_>, path: &str) -> Result<Graph, Spe
         return Err(context.error(key, format!("{} is larger than 1 GiB", full.display())));
     }
     let format = Format::of_file(&full, &bytes).map_err(|message| context.error(key, message))?;
-    parse(&bytes, format, &full.display().to_string(), &context.defaults())
+    check_hosts(context, "topology.file.hosts_per_switch", hosts_per_switch)?;
+    parse_with(&bytes, format, &full.display().to_string(), &context.defaults(), hosts_per_switch)
+}
+
+/// `topology.inline`
+pub(crate) fn build_inline(
+    context: &BuilderInput<'_>,
+    format: InlineFormat,
+    text: &str,
+    hosts_per_switch: Option<u32>,
+) -> Result<Graph, SpecError> {
+    let format = match format {
+        InlineFormat::Toml => Format::Toml,
+        InlineFormat::Csv => Format::Csv,
+        InlineFormat::Graphml => Format::Graphml,
+    };
+    check_hosts(context, "topology.inline.hosts_per_switch", hosts_per_switch)?;
+    let file = format!("{}: topology.inline.text", context.file);
+    parse_with(text.as_bytes(), format, &file, &context.defaults(), hosts_per_switch)
+}
+
+fn check_hosts(
+    context: &BuilderInput<'_>,
+    key: &str,
+    hosts_per_switch: Option<u32>,
+) -> Result<(), SpecError> {
+    match hosts_per_switch {
+        Some(0) => Err(context.error(key, "0 is not allowed: must be 1 to 1024")),
+        Some(n) if u64::from(n) > MAX_PORTS => {
+            Err(context.error(key, format!("{n} is not allowed: must be 1 to {MAX_PORTS}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Starts of lines.
+struct Lines(Vec<usize>);
+
+impl Lines {
+    fn new(text: &str) -> Self {
+        Self(text.match_indices('\n').map(|(at, _)| at).collect())
+    }
+
+    fn of(&self, at: usize) -> usize {
+        self.0.partition_point(|&newline| newline < at) + 1
+    }
 }

@@ -5,6 +5,7 @@ use fabricsim_units::{Bytes, Rate, Time};
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::Lines;
 use super::draft::{Draft, DraftEnd, DraftHost, DraftLink, DraftSwitch};
 
 #[derive(Deserialize)]
@@ -76,17 +77,4 @@ pub(super) fn read(text: &str, file: &str) -> Result<Draft, SpecError> {
         hosts: parsed.host.into_iter().map(host).collect(),
         links: parsed.link.into_iter().map(link).collect(),
     })
-}
-
-/// Starts of lines.
-struct Lines(Vec<usize>);
-
-impl Lines {
-    fn new(text: &str) -> Self {
-        Self(text.match_indices('\n').map(|(at, _)| at).collect())
-    }
-
-    fn of(&self, at: usize) -> usize {
-        self.0.partition_point(|&newline| newline < at) + 1
-    }
 }

@@ -66,12 +66,12 @@ network FABRIC extends Base {
 
 const ANYNET: &str = "router 0 node 0 router 1 15\nrouter 1 node 1 3 router 2\n\nnode 2 router 2\n";
 
-fn failure(text: &str, format: Format) -> String {
+pub(super) fn failure(text: &str, format: Format) -> String {
     read(text.as_bytes(), format).map_or_else(|error| error, |graph| panic!("{} was read", graph.title))
 }
 
 /// Replaces `from`, which is there once, and expects an error that starts and goes on like this.
-fn assert_error(text: &str, from: &str, to: &str, format: Format, starts: &str, contains: &str) {
+pub(super) fn assert_error(text: &str, from: &str, to: &str, format: Format, starts: &str, contains: &str) {
     assert_eq!(text.matches(from).count(), 1, "{from}");
     let error = failure(&text.replace(from, to), format);
     assert!(error.starts_with(starts) && error.contains(contains), "{from} -> {to}\n{error}");
@@ -257,7 +257,7 @@ fn what_is_wrong_in_anynet_is_named() {
 
 #[test]
 fn text_that_is_not_utf8_is_refused() {
-    for format in [Format::Toml, Format::Ned, Format::Anynet] {
+    for format in [Format::Toml, Format::Ned, Format::Anynet, Format::Csv, Format::Graphml] {
         assert_eq!(read(b"one\ntwo \xff", format), Err("graph:2: this is not UTF-8 text".to_owned()));
     }
     assert!(read(b"graph {}", Format::Dot).unwrap_err().contains("only written"));
@@ -274,7 +274,7 @@ fn the_file_of_an_experiment() {
 proptest! {
     #[test]
     fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200), text in "\\PC*") {
-        for format in [Format::Toml, Format::Ned, Format::Anynet] {
+        for format in [Format::Toml, Format::Ned, Format::Anynet, Format::Csv, Format::Graphml] {
             let _ = read(&bytes, format);
             let _ = read(text.as_bytes(), format);
         }
@@ -284,7 +284,13 @@ proptest! {
     #[test]
     fn no_damage_panics(cuts in proptest::collection::vec((any::<prop::sample::Index>(), 0_usize..40,
                                                             any::<prop::sample::Index>()), 1..6)) {
-        for (text, format) in [(TOML, Format::Toml), (NED, Format::Ned), (ANYNET, Format::Anynet)] {
+        for (text, format) in [
+            (TOML, Format::Toml),
+            (NED, Format::Ned),
+            (ANYNET, Format::Anynet),
+            (super::edges::CSV, Format::Csv),
+            (super::edges::GRAPHML, Format::Graphml),
+        ] {
             let mut bytes = text.as_bytes().to_vec();
             for (from, length, to) in &cuts {
                 let start = from.index(bytes.len());

@@ -2,6 +2,7 @@
 
 mod common;
 mod direct;
+mod edges;
 mod facts;
 mod files;
 mod groups;

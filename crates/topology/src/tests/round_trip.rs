@@ -69,6 +69,28 @@ proptest! {
     }
 
     #[test]
+    fn graphml_keeps_everything_but_shape_and_title(topology in topologies()) {
+        let graph = without_shape(graph(&topology));
+        let read = again(&graph, Format::Graphml);
+        prop_assert_eq!(Graph { title: graph.title.clone(), ..read }, graph);
+    }
+
+    #[test]
+    fn a_table_keeps_links_with_ports_and_attributes(topology in topologies()) {
+        let graph = without_shape(graph(&topology));
+        let is_leaf = graph.switches.iter().any(|switch| switch.ports.len() == 1);
+        prop_assert_eq!(export(&graph, Format::Csv).is_err(), is_leaf);
+        if !is_leaf {
+            let named = |graph: &Graph| {
+                let end = |end: crate::End| (graph.name(end.node).to_owned(), end.port);
+                let links = graph.links.iter().map(|l| (end(l.a), end(l.b), l.parameters.clone()));
+                links.collect::<Vec<_>>()
+            };
+            prop_assert_eq!(named(&again(&graph, Format::Csv)), named(&graph));
+        }
+    }
+
+    #[test]
     fn ned_keeps_ports_and_latencies(topology in topologies()) {
         let graph = without_shape(graph(&topology));
         let read = again(&graph, Format::Ned);

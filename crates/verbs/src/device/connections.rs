@@ -9,7 +9,7 @@ use fabricsim_wire::Record;
 use fabricsim_wire::field::Octets;
 use fabricsim_wire::headers::Headers;
 use fabricsim_wire::ids::{CommId, Lid, PKey, ServiceId, Sl};
-use fabricsim_wire::mad::cm::{RejReason, Rep, Req, ReqPath};
+use fabricsim_wire::mad::cm::{RejReason, Rep, Req, ReqPath, SidrRep, SidrReq};
 
 use super::{Device, Outgoing, Timer};
 use crate::agent::{Agent, MAD, Reports, datagram};
@@ -96,6 +96,39 @@ impl Device {
     pub fn cm_confirm(&mut self, id: CommId, now: Time) -> Result<(), VerbsError> {
         let none = Octets::default();
         self.of_manager("establish", now, |agent, out| agent.manager.confirm(id, none, out))
+    }
+
+    /// Data have arrived over a connection whose RTU has not (`rdma_notify` with `IBV_EVENT_COMM_EST`).
+    pub fn cm_notify(&mut self, id: CommId, now: Time) -> Result<(), VerbsError> {
+        self.of_manager("notify", now, |agent, out| agent.manager.notify(id, out))
+    }
+
+    /// Asks a host for the queue pair of a service (`rdma_connect` of the port space UDP).
+    pub fn cm_resolve(
+        &mut self,
+        channel: u32,
+        host: HostId,
+        request: SidrReq,
+        now: Time,
+    ) -> Result<CommId, VerbsError> {
+        self.check_host(host).map_err(|text| invalid(format!("connect: {text}")))?;
+        let remote = self.lid_of(host)?;
+        let request = SidrReq { p_key: PKey::DEFAULT, ..request };
+        let mut reports = Reports::default();
+        let agent = self.agent();
+        let id = agent.manager.resolve(remote, request, &mut reports);
+        agent.channels.insert(id, channel);
+        self.carry_out_agent(reports, now);
+        Ok(id)
+    }
+
+    /// Answers a request for a service (`rdma_accept`, `rdma_reject` of the port space UDP).
+    pub fn cm_answer(&mut self, id: CommId, reply: SidrRep, now: Time) -> Result<(), VerbsError> {
+        self.of_manager("accept", now, |agent, out| {
+            agent.manager.answer(id, reply, out)?;
+            agent.channels.remove(&id);
+            Ok(())
+        })
     }
 
     /// Rejects a request or a reply (`rdma_reject`).

@@ -70,6 +70,8 @@ pub enum AsyncEvent {
     QueuePairAccess(Qpn),
     /// `IBV_EVENT_QP_REQ_ERR`: the other end sent an invalid request.
     QueuePairRequest(Qpn),
+    /// `IBV_EVENT_COMM_EST`: the first packet of a connection has arrived, and its queue pair is in RTR.
+    CommunicationEstablished(Qpn),
     /// `IBV_EVENT_QP_LAST_WQE_REACHED`: a queue pair in the error state takes no more requests from its shared receive queue.
     LastRequestReached(Qpn),
     /// `IBV_EVENT_SRQ_LIMIT_REACHED`: fewer receive requests than the limit are left.

@@ -94,6 +94,10 @@ impl Device {
             qp.counters.dropped += 1;
             return;
         };
+        let is_first = !std::mem::replace(&mut qp.has_received, true);
+        if is_first && qp.state == QueuePairState::ReadyToReceive && qp.init.kind != QueuePairKind::Ud {
+            self.events.push_back(AsyncEvent::CommunicationEstablished(qp.number));
+        }
         let mut reports = ResponderReports {
             memory: &mut self.memory,
             pd: qp.pd,

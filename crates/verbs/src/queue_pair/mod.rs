@@ -106,6 +106,8 @@ pub(crate) struct QueuePair {
     pub(crate) answers: Stage,
     /// The next request could not be sent when the one before it was: its data is fetched when it can be.
     pub(crate) was_blocked: bool,
+    /// A packet has arrived since the queue pair was in RESET.
+    pub(crate) has_received: bool,
     /// The work request that the adapter itself cannot execute, and its status.
     pub(crate) failed: Option<(u64, Status)>,
     /// Operations that need no packet, if there were any.
@@ -135,6 +137,7 @@ impl QueuePair {
             requests: Stage::Idle,
             answers: Stage::Idle,
             was_blocked: false,
+            has_received: false,
             failed: None,
             local: None,
             counters: Counters::default(),

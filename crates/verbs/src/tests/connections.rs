@@ -5,11 +5,12 @@ use std::sync::Arc;
 use fabricsim_protocols::infiniband::communication::{CmEvent, ManagerOptions};
 use fabricsim_units::{HostId, Time};
 use fabricsim_wire::field::Octets;
-use fabricsim_wire::ids::{CommId, Lid, Qpn, ServiceId};
-use fabricsim_wire::mad::cm::{RejReason, Rep, Req};
+use fabricsim_wire::ids::{CommId, Lid, QKey, Qpn, ServiceId};
+use fabricsim_wire::mad::cm::{RejReason, Rep, Req, SidrRep, SidrReq};
 
-use super::Pair;
-use crate::{Costs, SubnetView};
+use super::pair::{end, steps};
+use super::{Pair, remote, sge};
+use crate::{AsyncEvent, Capacities, Costs, SendRequest, SubnetView};
 
 const SERVICE: ServiceId = ServiceId(0x0106_0007);
 const CHANNEL: u32 = 3;
@@ -119,4 +120,67 @@ fn a_service_without_listener_rejects() {
     assert_eq!(error.to_string(), format!("EINVAL: disconnect: there is no connection {}", a.0));
     let error = pair.devices[0].set_cm_options(ManagerOptions::default()).unwrap_err();
     assert!(error.message.contains("have been created before"), "{error}");
+}
+
+/// Asks host 1 for a service, which answers; with losses the request comes again, and may be answered twice.
+fn resolve(pair: &mut Pair) -> SidrRep {
+    pair.devices[1].cm_listen(SERVICE, CHANNEL).unwrap();
+    let request = SidrReq { service_id: SERVICE, ..SidrReq::default() };
+    let a = pair.devices[0].cm_resolve(CHANNEL, HostId(1), request, pair.now).unwrap();
+    for _ in 0..100_000 {
+        if let Some(CmEvent::Resolving(b, Lid(1), _)) = pair.devices[1].cm_event(CHANNEL, pair.now) {
+            let reply = SidrRep { qpn: Qpn(11), q_key: QKey(5), ..SidrRep::default() };
+            pair.devices[1].cm_answer(b, reply, pair.now).unwrap();
+        }
+        if let Some(event) = pair.devices[0].cm_event(CHANNEL, pair.now) {
+            let CmEvent::Resolved(id, reply) = event else { panic!("{event:?}") };
+            assert_eq!((id, reply.request_id), (a, a));
+            return reply;
+        }
+        let until = pair.now + Time::us(20);
+        pair.run(until);
+    }
+    panic!("no answer");
+}
+
+#[test]
+fn a_service_is_resolved_over_the_wire() {
+    let reply = resolve(&mut pair(Costs::LEAST));
+    assert_eq!((reply.status, reply.qpn, reply.q_key, reply.service_id), (0, Qpn(11), QKey(5), SERVICE));
+    let mut times = Vec::new();
+    for seed in 0..40 {
+        let mut pair = pair(Costs::LEAST).with_loss(30, seed);
+        assert_eq!(resolve(&mut pair).qpn, Qpn(11));
+        times.push(pair.now);
+    }
+    assert!(times.iter().any(|&time| time >= Time::ns(4096 << 5)), "a time-out, at least, in 40 runs");
+}
+
+/// IBA volume 1, section 11.6.3.1: once, when the first packet arrives in RTR.
+#[test]
+fn the_first_packet_in_rtr_establishes_communication() {
+    let mut pair = Pair::new(Costs::LEAST);
+    let ends = [0, 1].map(|host| end(&mut pair.devices[host], Capacities::default()));
+    for host in 0..2 {
+        let [init, receive, send] = steps(HostId(1 - host as u32), ends[1 - host].qp);
+        for step in [init, receive] {
+            pair.devices[host].modify_qp(ends[host].qp, step, Time::ZERO).unwrap();
+        }
+        if host == 0 {
+            pair.devices[0].modify_qp(ends[0].qp, send, Time::ZERO).unwrap();
+        }
+    }
+    let write = |pair: &mut Pair| {
+        let request = SendRequest::write(1, sge(&ends[0], 0, 8), remote(&ends[1], 0));
+        pair.devices[0].post_send(ends[0].qp, request, pair.now).unwrap();
+        let until = pair.now + Time::us(100);
+        pair.run(until);
+        assert_eq!(pair.poll(0, ends[0].cq).len(), 1);
+    };
+    assert_eq!(pair.devices[1].async_event(), None);
+    write(&mut pair);
+    let established = AsyncEvent::CommunicationEstablished(ends[1].qp);
+    assert_eq!(pair.devices[1].async_event(), Some(established));
+    write(&mut pair);
+    assert_eq!([pair.devices[1].async_event(), pair.devices[0].async_event()], [None, None]);
 }

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
-
+from fabricsim.lazy import numpy as np
+from fabricsim.lazy import pandas as pd
 from fabricsim.tune.metrics.run import Measured, Which, not_for
 
 

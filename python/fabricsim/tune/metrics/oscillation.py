@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
-
 from fabricsim.errors import InputError
+from fabricsim.lazy import numpy as np
+from fabricsim.lazy import pandas as pd
 from fabricsim.tune.metrics.run import PAIR, Measured, Which, not_for
 
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import pandas as pd
-
 from fabricsim.errors import InputError
+from fabricsim.lazy import pandas as pd
 from fabricsim.results import Result, host_rates
 from fabricsim.selection import Flows, in_window, series_of, to_ns
 from fabricsim.spec import Experiment

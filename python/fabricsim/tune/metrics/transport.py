@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pandas as pd
-
 from fabricsim.errors import InputError
+from fabricsim.lazy import pandas as pd
 from fabricsim.tune.metrics.run import Measured, Which
 
 

@@ -7,6 +7,7 @@
 mod checks;
 mod mutation;
 mod receive;
+mod resolution;
 #[cfg(test)]
 mod tests;
 
@@ -14,10 +15,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fabricsim_wire::field::Octets;
 use fabricsim_wire::ids::{CommId, Lid, Qpn, ServiceId, TransactionId};
-use fabricsim_wire::mad::cm::{CmMad, CmMessage, Dreq, Mra, Rej, RejReason, Rep, Req, Rtu};
+use fabricsim_wire::mad::cm::{CmMad, CmMessage, Dreq, Mra, Rej, RejReason, Rep, Req, Rtu, SidrRep, SidrReq};
 
 use super::mutation::mutations;
 use mutation::Mutation;
+use resolution::Resolution;
+pub use resolution::{SIDR_REJECTED, SIDR_UNSUPPORTED, SIDR_VALID};
 
 /// Settings of a manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -49,12 +52,16 @@ pub enum CmEvent {
     Established(CommId),
     /// A REJ, with its reason and private data.
     Rejected(CommId, RejReason, Octets<148>),
-    /// No answer to any copy of a REQ or REP.
+    /// No answer to any copy of a REQ, REP or SIDR_REQ.
     Unreachable(CommId),
     /// The connection is released, or its peer does not know it.
     Disconnected(CommId),
     /// The connection is not remembered any more: its queue pair may be used again.
     TimeWaitExit(CommId),
+    /// A SIDR_REQ for a service that is listened on: [`Manager::answer`] answers.
+    Resolving(CommId, Lid, SidrReq),
+    /// A SIDR_REP, whatever its status. Its number is not known any more.
+    Resolved(CommId, SidrRep),
 }
 
 impl CmEvent {
@@ -67,7 +74,9 @@ impl CmEvent {
             | Self::Rejected(id, ..)
             | Self::Unreachable(id)
             | Self::Disconnected(id)
-            | Self::TimeWaitExit(id) => id,
+            | Self::TimeWaitExit(id)
+            | Self::Resolving(id, ..)
+            | Self::Resolved(id, _) => id,
         }
     }
 }
@@ -137,6 +146,7 @@ pub struct Manager {
     options: ManagerOptions,
     next: u32,
     connections: BTreeMap<CommId, Connection>,
+    resolutions: BTreeMap<CommId, Resolution>,
     services: BTreeSet<ServiceId>,
     #[cfg(test)]
     mutation: Option<Mutation>,
@@ -151,6 +161,7 @@ impl Manager {
             options,
             next: first,
             connections: BTreeMap::new(),
+            resolutions: BTreeMap::new(),
             services: BTreeSet::new(),
             #[cfg(test)]
             mutation: None,
@@ -162,14 +173,19 @@ impl Manager {
         self.connections.get(&id).map(|connection| connection.state)
     }
 
-    /// Number of connections, those in TimeWait included.
-    pub fn len(&self) -> usize {
-        self.connections.len()
+    /// True if a number is that of a connection, or of the resolution of a service.
+    pub fn knows(&self, id: CommId) -> bool {
+        self.connections.contains_key(&id) || self.resolutions.contains_key(&id)
     }
 
-    /// True if there are no connections.
+    /// Number of connections, those in TimeWait included, and of resolutions of services.
+    pub fn len(&self) -> usize {
+        self.connections.len() + self.resolutions.len()
+    }
+
+    /// True if there are no connections and no resolutions.
     pub fn is_empty(&self) -> bool {
-        self.connections.is_empty()
+        self.len() == 0
     }
 
     /// Accepts requests for a service from now on.
@@ -236,6 +252,14 @@ impl Manager {
         Ok(())
     }
 
+    /// Data have arrived over a connection whose RTU has not: it is established (`IBV_EVENT_COMM_EST`, section 12.9.7.2).
+    pub fn notify(&mut self, id: CommId, out: &mut impl CmOutbox) -> Result<(), CmError> {
+        let states = [CmState::RepSent, CmState::Established];
+        self.expect(id, &states, "RepSent or Established")?;
+        self.established(id, out);
+        Ok(())
+    }
+
     /// Rejects a request or a reply. The connection is forgotten.
     pub fn reject(
         &mut self,
@@ -280,6 +304,10 @@ impl Manager {
     /// The timer of a connection has ended.
     pub fn expire(&mut self, id: CommId, out: &mut impl CmOutbox) {
         let never_ends = self.mutated(Mutation::RetryForEver);
+        if self.resolutions.contains_key(&id) {
+            self.expire_resolution(id, out);
+            return;
+        }
         let Some(connection) = self.connections.get_mut(&id) else { return };
         if connection.state == CmState::TimeWait {
             self.connections.remove(&id);

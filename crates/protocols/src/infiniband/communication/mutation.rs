@@ -39,4 +39,16 @@ pub(crate) enum Mutation {
     IgnoreUnknownService,
     /// An MRA changes nothing.
     IgnoreMra,
+    /// A SIDR_REQ without answer is not retransmitted.
+    NeverResolveAgain,
+    /// Retransmissions of a SIDR_REQ are not counted.
+    ResolveForEver,
+    /// A SIDR_REQ for a service without listener has no answer.
+    IgnoreUnknownResolution,
+    /// A SIDR_REQ that comes again before its answer is a new one.
+    ResolveTwice,
+    /// The number of a resolution is kept after its answer.
+    KeepResolution,
+    /// A SIDR_REP of any port is taken.
+    ResolveFromAnywhere,
 }

@@ -27,6 +27,8 @@ impl Manager {
                     self.release(id, out);
                 }
             }
+            Some(CmMessage::SIDR_REQ(req)) => self.resolving(from, transaction, req, out),
+            Some(CmMessage::SIDR_REP(rep)) => self.resolved(from, rep, out),
             _ => {}
         }
     }
@@ -152,7 +154,7 @@ impl Manager {
         }
     }
 
-    fn established(&mut self, id: CommId, out: &mut impl CmOutbox) {
+    pub(super) fn established(&mut self, id: CommId, out: &mut impl CmOutbox) {
         let again = self.mutated(Mutation::EstablishAgain);
         let Some(connection) = self.connections.get_mut(&id) else { return };
         if connection.state == CmState::RepSent || again && connection.state == CmState::Established {

@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 
 use fabricsim_wire::field::Octets;
-use fabricsim_wire::ids::{CommId, Lid, Qpn, ServiceId};
-use fabricsim_wire::mad::cm::{CmMad, CmMessage, RejReason, Rep, Req};
+use fabricsim_wire::ids::{CommId, Lid, QKey, Qpn, ServiceId};
+use fabricsim_wire::mad::cm::{CmMad, CmMessage, RejReason, Rep, Req, SidrRep, SidrReq};
 
-use super::{CmError, CmEvent, CmOutbox, CmState, Manager, ManagerOptions};
+use super::{CmError, CmEvent, CmOutbox, CmState, Manager, ManagerOptions, SIDR_REJECTED, SIDR_UNSUPPORTED};
 
 const SERVICE: ServiceId = ServiceId(0x0106_1234);
 
@@ -94,6 +94,8 @@ fn name(mad: &CmMad) -> &'static str {
         Some(CmMessage::MRA(_)) => "MRA",
         Some(CmMessage::DREQ(_)) => "DREQ",
         Some(CmMessage::DREP(_)) => "DREP",
+        Some(CmMessage::SIDR_REQ(_)) => "SIDR_REQ",
+        Some(CmMessage::SIDR_REP(_)) => "SIDR_REP",
         _ => "other",
     }
 }
@@ -230,4 +232,84 @@ fn a_manager_that_ignores_an_mra_is_found() {
     two.ends[1].delay(b, 12, &mut two.outs[1]).unwrap();
     two.deliver();
     assert_ne!(two.outs[0].timers.last(), Some(&(a, Some(12))));
+}
+
+/// SIDR (section 12.11): the reply has the queue pair and the key of the service, and the number of the request.
+#[test]
+fn a_service_is_resolved_to_a_queue_pair() {
+    let mut two = Two::new();
+    let mut private_data = Octets::default();
+    private_data.0[..3].copy_from_slice(b"who");
+    let request = SidrReq { service_id: SERVICE, private_data, ..SidrReq::default() };
+    let a = two.ends[0].resolve(Lid(2), request, &mut two.outs[0]);
+    assert_eq!(two.outs[0].timers, [(a, Some(5))]);
+    assert_eq!(two.deliver(), ["SIDR_REQ"]);
+    let [CmEvent::Resolving(b, Lid(1), got)] = two.events(1)[..] else { panic!("no request") };
+    assert_eq!(got, SidrReq { request_id: a, ..request });
+    assert!(two.ends[0].knows(a) && two.ends[1].knows(b));
+    assert_eq!([two.ends[0].len(), two.ends[1].len()], [1, 1]);
+    let reply = SidrRep { qpn: Qpn(9), q_key: QKey(7), ..SidrRep::default() };
+    two.ends[1].answer(b, reply, &mut two.outs[1]).unwrap();
+    assert_eq!(two.deliver(), ["SIDR_REP"]);
+    assert_eq!(
+        two.events(0),
+        [CmEvent::Resolved(a, SidrRep { request_id: a, service_id: SERVICE, ..reply })]
+    );
+    assert_eq!(two.outs[0].timers.last(), Some(&(a, None)));
+    assert!(two.ends.iter().all(Manager::is_empty));
+    assert_eq!(two.ends[1].answer(b, reply, &mut two.outs[1]), Err(CmError::Unknown(b.0)));
+}
+
+#[test]
+fn requests_for_a_service_are_refused_with_a_status() {
+    let mut two = Two::new();
+    let ask = |two: &mut Two, service_id| {
+        let request = SidrReq { service_id, ..SidrReq::default() };
+        two.ends[0].resolve(Lid(2), request, &mut two.outs[0])
+    };
+    let status = |two: &mut Two| match two.events(0)[..] {
+        [CmEvent::Resolved(_, rep)] => rep.status,
+        ref other => panic!("{other:?}"),
+    };
+    ask(&mut two, ServiceId(5));
+    assert_eq!(two.deliver(), ["SIDR_REQ", "SIDR_REP"]);
+    assert_eq!(status(&mut two), SIDR_UNSUPPORTED);
+    ask(&mut two, SERVICE);
+    two.deliver();
+    let [CmEvent::Resolving(b, ..)] = two.events(1)[..] else { panic!("no request") };
+    let reply = SidrRep { status: SIDR_REJECTED, ..SidrRep::default() };
+    two.ends[1].answer(b, reply, &mut two.outs[1]).unwrap();
+    two.deliver();
+    assert_eq!(status(&mut two), SIDR_REJECTED);
+    // Who asks has nothing to answer.
+    let a = ask(&mut two, SERVICE);
+    assert_eq!(two.ends[0].answer(a, reply, &mut two.outs[0]), Err(CmError::Unknown(a.0)));
+    // Three copies, and then it is given up.
+    for _ in 0..3 {
+        two.ends[0].expire(a, &mut two.outs[0]);
+    }
+    assert_eq!(two.events(0), [CmEvent::Unreachable(a)]);
+    assert_eq!(two.deliver(), ["SIDR_REQ"; 3]);
+    assert!(two.ends[0].is_empty());
+}
+
+/// Data over a connection tell that its RTU was sent (section 12.9.7.2).
+#[test]
+fn data_establish_a_connection_whose_rtu_is_late() {
+    let mut two = Two::new();
+    let a = two.request(7);
+    two.deliver();
+    let [CmEvent::Requested(b, ..)] = two.events(1)[..] else { panic!("no request") };
+    let early = two.ends[1].notify(b, &mut two.outs[1]).unwrap_err();
+    assert_eq!(early, CmError::State(b.0, CmState::ReqReceived, "RepSent or Established"));
+    two.ends[1].accept(b, Rep { local_qpn: Qpn(9), ..Rep::default() }, &mut two.outs[1]).unwrap();
+    two.deliver();
+    two.ends[0].confirm(a, Octets::default(), &mut two.outs[0]).unwrap();
+    two.ends[1].notify(b, &mut two.outs[1]).unwrap();
+    assert_eq!(two.events(1), [CmEvent::Established(b)]);
+    assert_eq!(two.outs[1].timers.last(), Some(&(b, None)));
+    // Neither the RTU nor another notice establishes it twice.
+    two.deliver();
+    two.ends[1].notify(b, &mut two.outs[1]).unwrap();
+    assert_eq!(two.events(1), []);
 }

@@ -1,6 +1,7 @@
 //! All schedules of two ports that establish and release connections: losses, copies, early time-outs, a port that begins anew; and deliberate defects,
 //! each of which must be found.
 
+mod resolution;
 mod world;
 
 use std::collections::BTreeMap;

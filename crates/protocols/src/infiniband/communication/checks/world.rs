@@ -20,6 +20,8 @@ pub(super) enum Seen {
     Unreachable,
     Disconnected,
     Exit,
+    /// Of a service, which has a check of its own.
+    Resolution,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,6 +194,7 @@ pub(super) fn kind(event: &CmEvent) -> (CommId, Seen) {
         CmEvent::Unreachable(id) => (id, Seen::Unreachable),
         CmEvent::Disconnected(id) => (id, Seen::Disconnected),
         CmEvent::TimeWaitExit(id) => (id, Seen::Exit),
+        CmEvent::Resolving(id, ..) | CmEvent::Resolved(id, _) => (id, Seen::Resolution),
     }
 }
 
@@ -205,6 +208,6 @@ pub(super) fn follows(before: Option<Seen>, seen: Seen) -> bool {
         Some(Seen::Replied) => matches!(seen, Seen::Established | Seen::Rejected),
         Some(Seen::Established) => seen == Seen::Disconnected,
         Some(Seen::Disconnected) => seen == Seen::Exit,
-        Some(Seen::Rejected | Seen::Unreachable | Seen::Exit) => false,
+        Some(Seen::Rejected | Seen::Unreachable | Seen::Exit | Seen::Resolution) => false,
     }
 }

@@ -1,0 +1,179 @@
+"""Topologies from graphs that a program has: tables of links, networkx."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import tomli_w
+
+from fabricsim.errors import InputError
+from fabricsim.spec.topologies import Inline
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Topology"]
+
+ENDS = (("a", "b"), ("source", "target"), ("from", "to"))
+"""Columns with the nodes at both ends of a link."""
+LINK_KEYS = (
+    "a_port",
+    "b_port",
+    "rate",
+    "latency",
+    "buffer",
+    "packet_overhead",
+    "reads",
+    "bit_error_rate",
+    "mtu",
+)
+"""Attributes of a link, as in a file."""
+KINDS = {"switch": "switch", "router": "switch", "host": "host", "terminal": "host", "endpoint": "host"}
+
+
+class Topology:
+    """Topologies for `Experiment.build(topology=...)` from a graph of one's own.
+
+    The graph becomes a part of the experiment's text, so that a run's folder holds it.
+    """
+
+    @staticmethod
+    def from_edges(
+        edges: pd.DataFrame | Iterable[Sequence[Any]], *, hosts_per_switch: int | None = None
+    ) -> Inline:
+        """A topology from a table of links.
+
+        Args:
+            edges: a data frame with the columns `a` and `b` (or `source` and `target`, or `from` and `to`) and, as
+                wanted, `a_port`, `b_port`, `rate`, `latency`, `buffer`, `packet_overhead`, `reads`,
+                `bit_error_rate`, `mtu`, `cables`; or pairs of names. Empty cells leave the values of the
+                experiment's `links`.
+            hosts_per_switch: hosts on every node. If it is not given, a node with one link is a host.
+
+        Raises:
+            InputError: the table has no such columns, or a row of another length. All else is checked with the
+                experiment.
+        """
+        columns, rows = _rows(edges)
+        if not any(set(pair) <= set(columns) for pair in ENDS):
+            wanted = ", or ".join(f"`{a}` and `{b}`" for a, b in ENDS)
+            raise InputError(f"from_edges: the columns are {list(columns)}: two must be {wanted}")
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(columns)
+        for row in rows:
+            writer.writerow([_cell(cell) for cell in row])
+        return Inline(format="csv", text=text.getvalue(), hosts_per_switch=hosts_per_switch)
+
+    @staticmethod
+    def from_networkx(graph: Any, *, hosts_per_switch: int | None = None) -> Inline:
+        """A topology from a graph of networkx.
+
+        Nodes are named by `str(node)`. The attribute `kind` of a node (`"switch"` or `"host"`) says what it is;
+        without, a node with one link is a host. The attribute `coordinates` says where a switch is drawn. Edges
+        have the attributes of `from_edges`; others are left out. In a multigraph parallel edges are parallel
+        cables. Of a directed graph, two edges of opposite directions are one cable.
+
+        Args:
+            graph: a `networkx.Graph`, `DiGraph`, `MultiGraph` or `MultiDiGraph`.
+            hosts_per_switch: hosts on every node, for graphs without hosts.
+
+        Raises:
+            InputError: two nodes have the same name, a kind is not known, or opposite edges differ.
+        """
+        names = _names(graph.nodes)
+        links = _cables(graph, names)
+        degrees = dict.fromkeys(names.values(), 0)
+        for link in links:
+            degrees[link["a"]] += 1
+            degrees[link["b"]] += 1
+        switches, hosts = [], []
+        for node, attributes in graph.nodes(data=True):
+            name = names[node]
+            if _kind(name, attributes, degrees[name] == 1 and hosts_per_switch is None) == "host":
+                hosts.append({"name": name})
+            else:
+                switches.append({"name": name, **_place(attributes)})
+        text = tomli_w.dumps({"switch": switches, "host": hosts, "link": links})
+        return Inline(format="toml", text=text, hosts_per_switch=hosts_per_switch)
+
+
+def _rows(edges: Any) -> tuple[list[str], list[Sequence[Any]]]:
+    if hasattr(edges, "itertuples"):
+        return [str(column) for column in edges.columns], list(edges.itertuples(index=False, name=None))
+    rows: list[Sequence[Any]] = [tuple(row) for row in edges]
+    wrong = next((number for number, row in enumerate(rows) if len(row) != 2), None)
+    if wrong is not None:
+        raise InputError(
+            f"from_edges: entry {wrong} has {len(rows[wrong])} values: give pairs of names, "
+            "or a data frame with columns"
+        )
+    return ["a", "b"], rows
+
+
+def _cell(value: Any) -> Any:
+    if value is None or value != value:  # noqa: PLR0124 - NaN, as a frame has it in empty cells
+        return ""
+    # A column of whole numbers with an empty cell is one of floats.
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _names(nodes: Iterable[Hashable]) -> dict[Hashable, str]:
+    names: dict[Hashable, str] = {}
+    first: dict[str, Hashable] = {}
+    for node in nodes:
+        name = str(node)
+        if name in first:
+            raise InputError(f"from_networkx: the nodes {first[name]!r} and {node!r} are both named {name}")
+        first[name] = node
+        names[node] = name
+    return names
+
+
+def _cables(graph: Any, names: Mapping[Hashable, str]) -> list[dict[str, Any]]:
+    links: list[dict[str, Any]] = []
+    single: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for a, b, attributes in graph.edges(data=True):
+        link = {"a": names[a], "b": names[b]}
+        link |= {key: _plain(attributes[key]) for key in LINK_KEYS if attributes.get(key) is not None}
+        if graph.is_directed():
+            back = single.get((link["b"], link["a"]))
+            if back:
+                other = back.pop(0)
+                if _turned(link) != other:
+                    raise InputError(
+                        f"from_networkx: the edges between {link['a']} and {link['b']} differ by direction: "
+                        "a cable has the same attributes in both"
+                    )
+                continue
+            single.setdefault((link["a"], link["b"]), []).append(link)
+        links.append(link)
+    return links
+
+
+def _plain(value: Any) -> Any:
+    """A number of numpy as Python's."""
+    return value.item() if hasattr(value, "item") else value
+
+
+def _turned(link: Mapping[str, Any]) -> dict[str, Any]:
+    """The same link from its other end."""
+    other = {"a": "b", "b": "a", "a_port": "b_port", "b_port": "a_port"}
+    return {other.get(key, key): value for key, value in link.items()}
+
+
+def _kind(name: str, attributes: Mapping[str, Any], is_leaf: bool) -> str:
+    kind = attributes.get("kind")
+    if kind is None:
+        return "host" if is_leaf else "switch"
+    if str(kind).lower() not in KINDS:
+        raise InputError(f"from_networkx: node {name}: kind = {kind!r}: must be 'switch' or 'host'")
+    return KINDS[str(kind).lower()]
+
+
+def _place(attributes: Mapping[str, Any]) -> dict[str, list[int]]:
+    place = attributes.get("coordinates")
+    return {} if place is None else {"coordinates": [int(part) for part in place]}

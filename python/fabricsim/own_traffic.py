@@ -1,0 +1,138 @@
+"""Runs whose messages are given one by one: a data frame, or anything that can be iterated over."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fabricsim.errors import InputError
+from fabricsim.memory import Allowance
+from fabricsim.results import Result
+from fabricsim.run import stored
+from fabricsim.session import Session
+from fabricsim.spec import Experiment, as_experiment
+from fabricsim.store import Reservation
+
+__all__ = ["COLUMNS", "run_messages"]
+
+COLUMNS = ("at", "source", "destination", "size")
+"""Columns of messages; `traffic` may follow."""
+MESSAGES_FILE = "messages.csv"
+"""Name of the messages' file in a run folder."""
+ENTRY = "messages"
+"""Name of the traffic entry that given messages belong to."""
+NEVER = "8000000 s"
+"""Begin of that entry's own messages: after the end of any run."""
+
+
+def run_messages(
+    experiment: str | Path | Experiment,
+    messages: Any,
+    *,
+    set: Mapping[str, Any] | None = None,
+    out: str | Path | None = None,
+    force: bool = False,
+    memory: str | int | Allowance | None = None,
+) -> Result:
+    """Runs an experiment with given messages, in addition to its own traffic.
+
+    A message is created at its time and waits at its source behind those that were created before, as any other. The
+    run has a traffic entry `messages`, to which they belong. With `out` the folder has them as `messages.csv`.
+
+    Args:
+        experiment: an experiment file, or an `Experiment`. It may have no traffic of its own.
+        messages: a data frame with the columns `at` (nanoseconds, or texts such as "3 us"), `source`, `destination`
+            (names of hosts) and `size` (bytes, or texts such as "4 KiB"), and, as wanted, `traffic`, the name of
+            another entry whose service class they have; or tuples of these, of a generator for example, in any
+            order of time.
+        set: values to replace, by key.
+        out: write a run folder there.
+        force: replace a run folder that exists.
+        memory: most memory of the process, such as "16 GiB"; by default what the machine has.
+
+    Raises:
+        InputError: the experiment is wrong, or a message, whose number is named; or the folder exists.
+        NotStoredError: the folder could not be written after the run; the results went to another one.
+    """
+    experiment = _with_entry(as_experiment(experiment, set))
+    reservation = None if out is None else Reservation(out, force=force)
+    try:
+        with Session(experiment, memory=memory) as session:
+            kept = _inject(session, messages, keep=reservation is not None)
+            session.advance_to_end()
+            result = session.result()
+        if reservation is None:
+            return result
+        _write(reservation.staging / MESSAGES_FILE, kept)
+        result.manifest["messages"] = {"file": MESSAGES_FILE, "number": len(kept)}
+        return stored(result, reservation)
+    finally:
+        if reservation is not None:
+            reservation.discard()
+
+
+def _with_entry(experiment: Experiment) -> Experiment:
+    traffic = experiment.written().get("traffic", [])
+    if not isinstance(traffic, list) or any(
+        isinstance(e, Mapping) and e.get("name") == ENTRY for e in traffic
+    ):
+        raise InputError(f'run_messages: the experiment has a traffic entry "{ENTRY}": give it another name')
+    entry = {
+        "name": ENTRY,
+        "pattern": "uniform",
+        "injection": "constant",
+        "load": 0.1,
+        "message": "1 KiB",
+        "start": NEVER,
+    }
+    return experiment.with_values({"traffic": [*traffic, entry]})
+
+
+def _inject(session: Session, messages: Any, *, keep: bool) -> list[Sequence[Any]]:
+    kept: list[Sequence[Any]] = []
+    for number, row in enumerate(_rows(messages)):
+        at, source, destination, size = row[:4]
+        traffic = row[4] if len(row) > 4 and isinstance(row[4], str) else ENTRY
+        try:
+            session.inject(source, destination, _plain(size), _plain(at), traffic)
+        except (InputError, TypeError, ValueError) as error:
+            raise InputError(f"message {number} ({', '.join(map(str, row))}): {error}") from None
+        if keep:
+            kept.append((at, source, destination, size, traffic))
+    return kept
+
+
+def _rows(messages: Any) -> Iterator[Sequence[Any]]:
+    if hasattr(messages, "itertuples"):
+        missing = [column for column in COLUMNS if column not in messages.columns]
+        if missing:
+            raise InputError(
+                f"run_messages: the columns are {list(messages.columns)}: {', '.join(missing)} must be among them"
+            )
+        columns = [*COLUMNS, "traffic"] if "traffic" in messages.columns else list(COLUMNS)
+        yield from messages[columns].itertuples(index=False, name=None)
+        return
+    if not isinstance(messages, Iterable):
+        raise InputError(
+            f"run_messages: messages is {type(messages).__name__}: must be a data frame, or tuples"
+        )
+    for number, row in enumerate(messages):
+        if not isinstance(row, Sequence) or not 4 <= len(row) <= 5:
+            raise InputError(
+                f"message {number}: {row!r}: must be (at, source, destination, size), or with traffic"
+            )
+        yield row
+
+
+def _plain(value: Any) -> Any:
+    """A number of numpy as Python's."""
+    return value.item() if hasattr(value, "item") else value
+
+
+def _write(path: Path, messages: Iterable[Sequence[Any]]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([*COLUMNS, "traffic"])
+        writer.writerows(messages)

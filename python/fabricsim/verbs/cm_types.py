@@ -1,0 +1,128 @@
+"""Events, addresses and parameters of communication management, with the names of librdmacm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from fabricsim.verbs.addr import AHAttr
+from fabricsim.verbs.errors import PyverbsUserError
+
+if TYPE_CHECKING:
+    from fabricsim.verbs.cm import CMID
+
+RDMA_UDP_QKEY = 0x01234567
+"""Queue key of the queue pairs of `RDMA_PS_UDP`."""
+
+
+class rdma_port_space(IntEnum):
+    """Space of ports, with librdmacm's numbers."""
+
+    RDMA_PS_TCP = 0x0106
+    RDMA_PS_UDP = 0x0111
+
+
+RDMA_PS_TCP = rdma_port_space.RDMA_PS_TCP
+RDMA_PS_UDP = rdma_port_space.RDMA_PS_UDP
+
+
+class rdma_cm_event_type(IntEnum):
+    """Events of a connection, with librdmacm's numbers."""
+
+    RDMA_CM_EVENT_ADDR_RESOLVED = 0
+    RDMA_CM_EVENT_ADDR_ERROR = 1
+    RDMA_CM_EVENT_ROUTE_RESOLVED = 2
+    RDMA_CM_EVENT_ROUTE_ERROR = 3
+    RDMA_CM_EVENT_CONNECT_REQUEST = 4
+    RDMA_CM_EVENT_CONNECT_RESPONSE = 5
+    RDMA_CM_EVENT_CONNECT_ERROR = 6
+    RDMA_CM_EVENT_UNREACHABLE = 7
+    RDMA_CM_EVENT_REJECTED = 8
+    RDMA_CM_EVENT_ESTABLISHED = 9
+    RDMA_CM_EVENT_DISCONNECTED = 10
+    RDMA_CM_EVENT_TIMEWAIT_EXIT = 15
+
+
+RDMA_CM_EVENT_ADDR_RESOLVED = rdma_cm_event_type.RDMA_CM_EVENT_ADDR_RESOLVED
+RDMA_CM_EVENT_ADDR_ERROR = rdma_cm_event_type.RDMA_CM_EVENT_ADDR_ERROR
+RDMA_CM_EVENT_ROUTE_RESOLVED = rdma_cm_event_type.RDMA_CM_EVENT_ROUTE_RESOLVED
+RDMA_CM_EVENT_CONNECT_REQUEST = rdma_cm_event_type.RDMA_CM_EVENT_CONNECT_REQUEST
+RDMA_CM_EVENT_CONNECT_RESPONSE = rdma_cm_event_type.RDMA_CM_EVENT_CONNECT_RESPONSE
+RDMA_CM_EVENT_CONNECT_ERROR = rdma_cm_event_type.RDMA_CM_EVENT_CONNECT_ERROR
+RDMA_CM_EVENT_UNREACHABLE = rdma_cm_event_type.RDMA_CM_EVENT_UNREACHABLE
+RDMA_CM_EVENT_REJECTED = rdma_cm_event_type.RDMA_CM_EVENT_REJECTED
+RDMA_CM_EVENT_ESTABLISHED = rdma_cm_event_type.RDMA_CM_EVENT_ESTABLISHED
+RDMA_CM_EVENT_DISCONNECTED = rdma_cm_event_type.RDMA_CM_EVENT_DISCONNECTED
+RDMA_CM_EVENT_TIMEWAIT_EXIT = rdma_cm_event_type.RDMA_CM_EVENT_TIMEWAIT_EXIT
+
+Event = rdma_cm_event_type
+
+
+@dataclass(frozen=True)
+class AddrInfo:
+    """Address of a service (`rdma_addrinfo`).
+
+    Args:
+        dst: name of the host, or its LID; none for an end that listens.
+        service: port, 0 to 65535.
+        port_space: `RDMA_PS_TCP` for connections, `RDMA_PS_UDP` for datagrams.
+    """
+
+    dst: str | int | None = None
+    service: int = 0
+    port_space: rdma_port_space = rdma_port_space.RDMA_PS_TCP
+
+    @property
+    def service_id(self) -> int:
+        """Service identifier: the port space in the upper half of 32 bits, and the port (annex A11)."""
+        if not 0 <= self.service <= 0xFFFF:
+            raise PyverbsUserError(f"service = {self.service}: must be 0 to 65535")
+        return self.port_space << 16 | self.service
+
+    @property
+    def is_datagram(self) -> bool:
+        """True in the port space UDP."""
+        return self.port_space == rdma_port_space.RDMA_PS_UDP
+
+
+@dataclass
+class ConnParam:
+    """Parameters of a connection (`rdma_conn_param`)."""
+
+    responder_resources: int = 1
+    """READs and atomic operations of the other end at a time."""
+    initiator_depth: int = 1
+    """READs and atomic operations of its own at a time."""
+    retry: int = 7
+    rnr_retry: int = 7
+    private_data: bytes = b""
+    """At most 92 B in a request, 196 B in an acceptance; of datagrams 216 and 136 B."""
+
+
+@dataclass(frozen=True)
+class UDParam:
+    """Where datagrams to a service go (`rdma_ud_param`)."""
+
+    ah_attr: AHAttr
+    qp_num: int
+    qkey: int
+
+
+@dataclass(frozen=True)
+class CMEvent:
+    """An event (`rdma_cm_event`)."""
+
+    event_type: rdma_cm_event_type
+    id: CMID
+    """Of `RDMA_CM_EVENT_CONNECT_REQUEST`: the new end."""
+    listen_id: CMID | None = None
+    status: int = 0
+    """Reason of a rejection: 28 that of the program, 8 without a listener, 10 stale. Of datagrams, of
+    `RDMA_CM_EVENT_UNREACHABLE`: 1 without a listener, 2 rejected by the program."""
+    private_data: bytes = b""
+    ud: UDParam | None = None
+    """Of `RDMA_CM_EVENT_ESTABLISHED` of datagrams: where they go."""
+
+    def ack_cm_event(self) -> None:
+        """Acknowledges the event."""

@@ -1,0 +1,134 @@
+"""Messages one by one, and forwarding tables from a function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import fabricsim as fs
+
+pytestmark = pytest.mark.usefixtures("real")
+MESH = """
+[topology.mesh]
+dimensions = [3, 2]
+[links.all]
+rate = "100 Gb/s"
+latency = "10 ns"
+buffer = "64 KiB"
+[run]
+duration = "20 us"
+"""
+
+
+def _experiment(text: str = "") -> fs.Experiment:
+    return fs.Experiment.from_text(MESH + text)
+
+
+def test_messages_of_a_frame_are_sent_at_their_times() -> None:
+    frame = pd.DataFrame(
+        {
+            "at": [100, 5000, 5000],
+            "source": ["H(0,0).0", "H(1,0).0", "H(2,1).0"],
+            "destination": ["H(2,1).0", "H(0,0).0", "H(0,0).0"],
+            "size": [2048, "4 KiB", 100],
+        }
+    )
+    run = fs.run_messages(_experiment(), frame)
+    assert run.status == "ok"
+    assert run.summary["invariants.injected"] == run.summary["invariants.delivered"]
+    flows = run.flows.set_index(["source", "destination"])["accepted_gbps"]
+    # Bytes over the 20 us of the measurement.
+    assert flows["H(0,0).0", "H(2,1).0"] == pytest.approx(2048 * 8 / 20_000)
+    assert flows["H(1,0).0", "H(0,0).0"] == pytest.approx(4096 * 8 / 20_000)
+    assert flows["H(2,1).0", "H(0,0).0"] == pytest.approx(100 * 8 / 20_000)
+
+
+def test_a_generator_beside_traffic_of_its_own(tmp_path: Path) -> None:
+    traffic = '[[traffic]]\nname = "other"\npattern = "uniform"\nload = 0.1\nmessage = "1 KiB"\n'
+
+    def messages() -> Iterator[tuple[str, str, str, int]]:
+        for n in range(50):
+            yield f"{n * 200} ns", "H(0,0).0", "H(2,0).0", 1024
+
+    alone = fs.run(_experiment(traffic))
+    run = fs.run_messages(_experiment(traffic), messages(), out=tmp_path / "run")
+    more = run.summary["invariants.injected"] - alone.summary["invariants.injected"]
+    assert more == 50
+    kept = pd.read_csv(tmp_path / "run" / "messages.csv")
+    assert len(kept) == 50
+    assert fs.load(tmp_path / "run").manifest["messages"] == {"file": "messages.csv", "number": 50}
+    again = fs.run_messages(_experiment(traffic), kept)
+    assert again.summary["fingerprint"] == run.summary["fingerprint"]
+
+
+@pytest.mark.parametrize(
+    ("messages", "text"),
+    [
+        ([(1, "H(0,0).0", "H(9,9).0", 8)], r"message 0 \(1, H\(0,0\)\.0, H\(9,9\)\.0, 8\): "),
+        ([(1, "H(0,0).0", "H(1,0).0", 8), (1, "H(0,0).0", "H(1,0).0", -3)], "message 1 "),
+        ([("soon", "H(0,0).0", "H(1,0).0", 8)], "message 0 "),
+        ([(1, "H(0,0).0")], r"must be \(at, source, destination, size\)"),
+        (pd.DataFrame({"at": [1], "source": ["H(0,0).0"]}), "destination, size must be among them"),
+        (7, "messages is int"),
+    ],
+)
+def test_a_message_that_is_wrong_is_named(messages: object, text: str) -> None:
+    with pytest.raises(fs.InputError, match=text):
+        fs.run_messages(_experiment(), messages)
+
+
+def test_an_entry_of_the_same_name_is_refused() -> None:
+    traffic = '[[traffic]]\nname = "messages"\npattern = "uniform"\nload = 0.1\nmessage = "1 KiB"\n'
+    with pytest.raises(fs.InputError, match='has a traffic entry "messages"'):
+        fs.run_messages(_experiment(traffic), [])
+
+
+TRAFFIC = '[[traffic]]\npattern = "uniform"\nload = 0.2\nmessage = "1 KiB"\n'
+
+
+def _x_first(network: fs.Network, switch: str, host: str) -> str:
+    here, there = network.coordinates[switch], network.coordinates[network.switch_of(host)]
+    step = [0, 0]
+    d = 0 if here[0] != there[0] else 1
+    step[d] = 1 if there[d] > here[d] else -1
+    return f"S({here[0] + step[0]},{here[1] + step[1]})"
+
+
+def test_a_function_routes_as_dimension_order_does(tmp_path: Path) -> None:
+    experiment = _experiment(TRAFFIC)
+    own = fs.forwarding_tables(experiment, _x_first, file=tmp_path / "x.fdbs")
+    assert own.export("fdbs") == experiment.export("fdbs")
+    assert fs.run(own).summary["fingerprint"] == fs.run(experiment).summary["fingerprint"]
+
+
+def test_routes_round_a_ring_are_not_free_of_deadlock(tmp_path: Path) -> None:
+    ring = fs.Experiment.from_text("[topology.ring]\nswitches = 4\n[run]\nduration = '5 us'\n" + TRAFFIC)
+
+    def round_and_round(network: fs.Network, switch: str, host: str) -> int:
+        place = network.switches.index(switch)
+        return network.neighbours[switch][network.switches[(place + 1) % 4]][0]
+
+    own = fs.forwarding_tables(ring, round_and_round, file=tmp_path / "ring.fdbs")
+    with pytest.raises(fs.InputError, match="deadlock"):
+        fs.run(own)
+
+
+@pytest.mark.parametrize(
+    ("hop", "text"),
+    [
+        ("S(0,00)", "is no neighbour"),
+        (99, "99 is no neighbour and no port"),
+        (None, "None is no neighbour and no port"),
+    ],
+)
+def test_a_function_that_names_no_neighbour(tmp_path: Path, hop: object, text: str) -> None:
+    with pytest.raises(fs.InputError, match=rf"next_hop at S\(0,0\) for H\(1,0\)\.0: .*{text}"):
+        fs.forwarding_tables(_experiment(TRAFFIC), lambda *_: hop, file=tmp_path / "x.fdbs")  # type: ignore[arg-type]
+
+
+def test_tables_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(fs.InputError, match="the tables cannot be written"):
+        fs.forwarding_tables(_experiment(TRAFFIC), _x_first, file=tmp_path / "none" / "x.fdbs")
