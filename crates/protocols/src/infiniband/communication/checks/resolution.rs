@@ -88,7 +88,9 @@ impl Hash for World {
         }
         for wire in &self.wires {
             wire.len().hash(state);
-            wire.iter().for_each(|mad| bytes(mad).hash(state));
+            for mad in wire {
+                bytes(mad).hash(state);
+            }
         }
         (self.asks, self.forges, self.timer, &self.pending, self.outcome, self.copies).hash(state);
         (self.losses, self.duplicates, self.early, self.fault.map(|fault| fault as u8)).hash(state);
