@@ -133,6 +133,8 @@ changed!(
     graph_toml,
     graph_ned,
     graph_anynet,
+    graph_csv,
+    graph_graphml,
     fdbs,
     quantities,
     wire,

@@ -35,7 +35,7 @@ KINDS = {"switch": "switch", "router": "switch", "host": "host", "terminal": "ho
 
 
 class Topology:
-    """Topologies for `Experiment.build(topology=...)` from a graph of one's own.
+    """Topologies for `Experiment.build(topology=...)` from graphs.
 
     The graph becomes a part of the experiment's text, so that a run's folder holds it.
     """
