@@ -10,69 +10,116 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from fabricsim.cli.mpi_report import Force, OutFolder, Paraver, Perfetto, Plot, Report, Requested
 from fabricsim.cli.state import EXIT_CODES, Json, Set, output, show, tell
 from fabricsim.errors import InputError
+from fabricsim.ranks import RunLog, report_of
 from fabricsim.spec import parse_assignment
-from fabricsim.traces import FORMATS, Replay, Trace, play
+from fabricsim.traces import FORMATS, Jobs, Replay, Trace, play
 
 LISTED = 20
 """Operations without a match that are printed; JSON has all."""
 
 
+Traces = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="TRACE...", help="A file of the trace; with --experiment several, as jobs beside each other."
+    ),
+]
+Format = Annotated[str, typer.Option("--format", metavar="FORMAT", help=f"{', '.join(FORMATS)}.")]
+Network = Annotated[
+    str | None,
+    typer.Option(
+        "--network",
+        metavar="loggp:L=..,o=..,g=..,G=..",
+        help="Parameters of the LogGP network, in ns; also O (ns) and S (bytes).",
+    ),
+]
+Flops = Annotated[
+    float,
+    typer.Option("--flops", metavar="RATE", help="Flops of a processor in a second, for traces with flops."),
+]
+Goal = Annotated[
+    Path | None,
+    typer.Option("--goal", metavar="FILE", help="Write a GOAL schedule; binary if the name ends in .bin."),
+]
+
+
 def replay(
-    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A file of the trace.")],
-    format: Annotated[str, typer.Option("--format", metavar="FORMAT", help=f"{', '.join(FORMATS)}.")],
-    network: Annotated[
-        str | None,
-        typer.Option(
-            "--network",
-            metavar="loggp:L=..,o=..,g=..,G=..",
-            help="Parameters of the LogGP network, in ns; also O (ns) and S (bytes).",
-        ),
-    ] = None,
+    trace: Traces,
+    format: Format,
+    network: Network = None,
     experiment: Annotated[
         Path | None,
         typer.Option("--experiment", metavar="FILE", help="Replay on this simulated fabric instead."),
     ] = None,
     set: Set = None,
+    placement: Annotated[
+        str | None,
+        typer.Option("--placement", metavar="H0,H1,..", help="With --experiment: host of each rank."),
+    ] = None,
     compute_scale: Annotated[
         float, typer.Option("--compute-scale", metavar="F", help="Factor of the durations of computations.")
     ] = 1.0,
     no_compute: Annotated[bool, typer.Option("--no-compute", help="Computations take no time.")] = False,
-    flops: Annotated[
-        float,
-        typer.Option(
-            "--flops", metavar="RATE", help="Flops of a processor in a second, for traces with flops."
-        ),
-    ] = 1e9,
-    goal: Annotated[
-        Path | None,
-        typer.Option(
-            "--goal", metavar="FILE", help="Write a GOAL schedule; binary if the name ends in .bin."
-        ),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
+    flops: Flops = 1e9,
+    goal: Goal = None,
+    report: Report = False,
+    out: OutFolder = None,
+    plot: Plot = False,
+    perfetto: Perfetto = None,
+    paraver: Paraver = None,
+    force: Force = False,
     json: Json = False,
 ) -> None:
-    """Replay a trace of an MPI program on a network. Exit code 3 if operations have no match."""
-    if experiment is not None and network is not None:
-        raise InputError("--network and --experiment exclude each other: give one of them")
+    """Replay traces of MPI programs on a network. Exit code 3 if operations have no match."""
+    requested = Requested(report, out, plot, None, perfetto, paraver, force)
+    _check(experiment, network, placement, set, requested, len(trace))
     if no_compute and compute_scale != 1.0:
         raise InputError("--no-compute and --compute-scale exclude each other: give one of them")
-    if goal is not None and goal.exists() and not force:
-        raise InputError(f"{goal}: this exists; choose another file, or replace it with --force")
-    read = Trace.read(trace, format, compute_scale=0.0 if no_compute else compute_scale, flops_per_s=flops)
+    if goal is not None and (len(trace) > 1 or (goal.exists() and not force)):
+        raise InputError(
+            f"{goal}: a schedule is of one trace"
+            if len(trace) > 1
+            else f"{goal}: this exists; choose another file, or replace it with --force"
+        )
+    scale = 0.0 if no_compute else compute_scale
+    read = [Trace.read(one, format, compute_scale=scale, flops_per_s=flops) for one in trace]
     if goal is not None:
-        read.write_goal(goal)
+        read[0].write_goal(goal)
         tell(f"written: {goal}")
-    found = read.replay(network or "loggp:") if experiment is None else _on_fabric(read, experiment, set)
-    show(json, lambda: asdict(found), lambda: _print(found, output()))
+    if experiment is None:
+        found = read[0].replay(network or "loggp:")
+        show(json, lambda: asdict(found), lambda: _print(found, output()))
+    else:
+        found = _on_fabric(Jobs(read), _fabric(experiment, set, placement), str(experiment), requested, json)
     if not found.is_complete:
         raise typer.Exit(EXIT_CODES["deadlock"])
 
 
-def _on_fabric(trace: Trace, experiment: Path, assignments: list[str] | None) -> Replay:
-    """Replays on the fabric of an experiment."""
+def _check(
+    experiment: Path | None,
+    network: str | None,
+    placement: str | None,
+    assignments: list[str] | None,
+    requested: Requested,
+    traces: int,
+) -> None:
+    """Refuses options that do not go together."""
+    if experiment is not None:
+        if network is not None:
+            raise InputError("--network and --experiment exclude each other: give one of them")
+        return
+    if traces > 1:
+        raise InputError(f"{traces} traces: several are replayed only with --experiment")
+    if placement or assignments or requested.needs_record:
+        raise InputError(
+            "--placement, --set, --report, --out, --perfetto and --paraver: only with --experiment"
+        )
+
+
+def _fabric(experiment: Path, assignments: list[str] | None, placement: str | None) -> Any:
     overrides = dict(map(parse_assignment, assignments or []))
     try:
         fabric = importlib.import_module("fabricsim.mpi.networks.fabric")
@@ -80,7 +127,34 @@ def _on_fabric(trace: Trace, experiment: Path, assignments: list[str] | None) ->
         raise InputError(
             "--experiment: this version cannot run ranks on a fabric: use --network loggp:..."
         ) from None
-    return play(trace, fabric.FabricNetwork(experiment, set=overrides), str(experiment))
+    return fabric.FabricNetwork(
+        experiment, set=overrides, placement=placement.split(",") if placement else None
+    )
+
+
+def _on_fabric(jobs: Jobs, fabric: Any, name: str, requested: Requested, json: bool) -> Replay:
+    """Replays on a fabric, and prints and writes what was requested."""
+    log = RunLog(jobs.ranks) if requested.needs_record else None
+    found = play(jobs, fabric, name, log)
+    ends: list[dict[str, Any]] = [
+        {"trace": str(one.path), "first_rank": first, "ranks": one.ranks, "end_ns": end}
+        for one, first, end in zip(jobs.traces, jobs.first, jobs.ends_ns(found), strict=True)
+    ]
+    several = {"jobs": ends} if len(ends) > 1 else {}
+
+    def print_all() -> None:
+        _print(found, output())
+        for one in several.get("jobs", ()):
+            last = one["first_rank"] + one["ranks"] - 1
+            output().print(
+                f"{one['trace']}: ranks {one['first_rank']} to {last}, end after {one['end_ns']} ns"
+            )
+
+    show(json, lambda: {**asdict(found), **several}, print_all)
+    if log is not None and found.is_complete:
+        title = " and ".join(one.path.stem for one in jobs.traces)
+        requested.finish(report_of(log, fabric.log()), fabric.result, fabric.log(), title, json)
+    return found
 
 
 def _print(found: Replay, console: Console) -> None:
