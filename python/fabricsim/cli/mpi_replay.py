@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,6 +12,7 @@ from rich.console import Console
 from fabricsim.cli.mpi_report import Force, OutFolder, Paraver, Perfetto, Plot, Report, Requested
 from fabricsim.cli.state import EXIT_CODES, Json, Set, output, show, tell
 from fabricsim.errors import InputError
+from fabricsim.mpi.run import network_of
 from fabricsim.ranks import RunLog, report_of
 from fabricsim.spec import parse_assignment
 from fabricsim.traces import FORMATS, Jobs, Replay, Trace, play
@@ -36,6 +36,22 @@ Network = Annotated[
         help="Parameters of the LogGP network, in ns; also O (ns) and S (bytes).",
     ),
 ]
+OnFabric = Annotated[
+    Path | None,
+    typer.Option("--experiment", metavar="FILE", help="Replay on this simulated fabric instead."),
+]
+Placement = Annotated[
+    str | None, typer.Option("--placement", metavar="H0,H1,..", help="With --experiment: host of each rank.")
+]
+AsRun = Annotated[
+    bool,
+    typer.Option(
+        "--as-run", help="On the LogGP network of `fabricsim mpi run`, not with LogGOPSim's properties."
+    ),
+]
+Scale = Annotated[
+    float, typer.Option("--compute-scale", metavar="F", help="Factor of the durations of computations.")
+]
 Flops = Annotated[
     float,
     typer.Option("--flops", metavar="RATE", help="Flops of a processor in a second, for traces with flops."),
@@ -50,18 +66,11 @@ def replay(
     trace: Traces,
     format: Format,
     network: Network = None,
-    experiment: Annotated[
-        Path | None,
-        typer.Option("--experiment", metavar="FILE", help="Replay on this simulated fabric instead."),
-    ] = None,
+    experiment: OnFabric = None,
     set: Set = None,
-    placement: Annotated[
-        str | None,
-        typer.Option("--placement", metavar="H0,H1,..", help="With --experiment: host of each rank."),
-    ] = None,
-    compute_scale: Annotated[
-        float, typer.Option("--compute-scale", metavar="F", help="Factor of the durations of computations.")
-    ] = 1.0,
+    placement: Placement = None,
+    compute_scale: Scale = 1.0,
+    as_run: AsRun = False,
     no_compute: Annotated[bool, typer.Option("--no-compute", help="Computations take no time.")] = False,
     flops: Flops = 1e9,
     goal: Goal = None,
@@ -75,67 +84,62 @@ def replay(
 ) -> None:
     """Replay traces of MPI programs on a network. Exit code 3 if operations have no match."""
     requested = Requested(report, out, plot, None, perfetto, paraver, force)
-    _check(experiment, network, placement, set, requested, len(trace))
+    _check(experiment, network, as_run, bool(placement or set), requested, len(trace))
     if no_compute and compute_scale != 1.0:
         raise InputError("--no-compute and --compute-scale exclude each other: give one of them")
-    if goal is not None and (len(trace) > 1 or (goal.exists() and not force)):
-        raise InputError(
-            f"{goal}: a schedule is of one trace"
-            if len(trace) > 1
-            else f"{goal}: this exists; choose another file, or replace it with --force"
-        )
+    if goal is not None and len(trace) > 1:
+        raise InputError(f"--goal {goal}: a schedule is of one trace, and {len(trace)} are given")
+    if goal is not None and goal.exists() and not force:
+        raise InputError(f"{goal}: this exists; choose another file, or replace it with --force")
     scale = 0.0 if no_compute else compute_scale
     read = [Trace.read(one, format, compute_scale=scale, flops_per_s=flops) for one in trace]
     if goal is not None:
         read[0].write_goal(goal)
         tell(f"written: {goal}")
-    if experiment is None:
+    if experiment is None and not as_run:
         found = read[0].replay(network or "loggp:")
         show(json, lambda: asdict(found), lambda: _print(found, output()))
     else:
-        found = _on_fabric(Jobs(read), _fabric(experiment, set, placement), str(experiment), requested, json)
+        place = network_of(network) if experiment is None else _fabric(experiment, set, placement)
+        found = _by_ranks(Jobs(read), place, str(experiment or network or "loggp:"), requested, json)
     if not found.is_complete:
         raise typer.Exit(EXIT_CODES["deadlock"])
 
 
 def _check(
-    experiment: Path | None,
-    network: str | None,
-    placement: str | None,
-    assignments: list[str] | None,
-    requested: Requested,
-    traces: int,
+    experiment: Path | None, network: str | None, as_run: bool, fits: bool, requested: Requested, traces: int
 ) -> None:
-    """Refuses options that do not go together."""
+    """Refuses options that do not go together. `fits`: there are options of a fabric."""
     if experiment is not None:
-        if network is not None:
-            raise InputError("--network and --experiment exclude each other: give one of them")
+        if network is not None or as_run:
+            raise InputError(
+                f"--{'network' if network else 'as-run'} and --experiment exclude each other: give one of them"
+            )
+        return
+    if network is not None and network.partition(":")[0] != "loggp":
+        raise InputError(f"--network {network}: expected loggp:L=..,o=..,g=..,G=..")
+    if fits:
+        raise InputError("--placement and --set: only with --experiment")
+    if as_run:
         return
     if traces > 1:
-        raise InputError(f"{traces} traces: several are replayed only with --experiment")
-    if placement or assignments or requested.needs_record:
-        raise InputError(
-            "--placement, --set, --report, --out, --perfetto and --paraver: only with --experiment"
-        )
+        raise InputError(f"{traces} traces: several are replayed only with --experiment or --as-run")
+    if requested.needs_record:
+        raise InputError("--report, --out, --perfetto and --paraver: only with --experiment or --as-run")
 
 
 def _fabric(experiment: Path, assignments: list[str] | None, placement: str | None) -> Any:
-    overrides = dict(map(parse_assignment, assignments or []))
-    try:
-        fabric = importlib.import_module("fabricsim.mpi.networks.fabric")
-    except ModuleNotFoundError:
-        raise InputError(
-            "--experiment: this version cannot run ranks on a fabric: use --network loggp:..."
-        ) from None
-    return fabric.FabricNetwork(
-        experiment, set=overrides, placement=placement.split(",") if placement else None
+    return network_of(
+        experiment,
+        set=dict(map(parse_assignment, assignments or [])),
+        placement=placement.split(",") if placement else None,
     )
 
 
-def _on_fabric(jobs: Jobs, fabric: Any, name: str, requested: Requested, json: bool) -> Replay:
-    """Replays on a fabric, and prints and writes what was requested."""
+def _by_ranks(jobs: Jobs, place: Any, name: str, requested: Requested, json: bool) -> Replay:
+    """Replays on a network of ranks, and prints and writes what was requested."""
     log = RunLog(jobs.ranks) if requested.needs_record else None
-    found = play(jobs, fabric, name, log)
+    found = play(jobs, place, name, log)
     ends: list[dict[str, Any]] = [
         {"trace": str(one.path), "first_rank": first, "ranks": one.ranks, "end_ns": end}
         for one, first, end in zip(jobs.traces, jobs.first, jobs.ends_ns(found), strict=True)
@@ -153,7 +157,8 @@ def _on_fabric(jobs: Jobs, fabric: Any, name: str, requested: Requested, json: b
     show(json, lambda: {**asdict(found), **several}, print_all)
     if log is not None and found.is_complete:
         title = " and ".join(one.path.stem for one in jobs.traces)
-        requested.finish(report_of(log, fabric.log()), fabric.result, fabric.log(), title, json)
+        operations = place.log() if hasattr(place, "log") else None
+        requested.finish(report_of(log, operations), getattr(place, "result", None), operations, title, json)
     return found
 
 

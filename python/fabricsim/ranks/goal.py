@@ -1,8 +1,8 @@
 """GOAL schedule of a run of ranks: what its program does, without the times of the network that it ran on.
 
-Sends and computations of a rank follow each other. A receive is posted where the program posts it; what follows the
-call that found it complete waits for it. So a replay on another network, or on the same, lets messages and computations
-overlap as the program does.
+Operations of a rank start in the order of the program. What follows a computation waits for its end; what follows a
+call that found a message complete, for the end of that one. So a replay lets messages and computations overlap as the
+program does, on any network.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _rank(rank: RankLog, tags: _Tags) -> Iterator[str]:
                 continue
             tag = tags.of(what.context, what.tag)
             yield f"s{number}: recv {what.send.bytes}b from {what.source} tag {tag}"
-            yield from frontier.lines(number)
+            yield from frontier.follow(number, ends=False)
         elif isinstance(what, Send) or (isinstance(what, Receive) and what.send is not None):
             frontier.ended(what.step)
 
@@ -98,16 +98,12 @@ class _Frontier:
         self._ends: list[int] = []
         self._starts: int | None = None
 
-    def lines(self, number: int) -> Iterator[str]:
-        """Dependences of an operation."""
+    def follow(self, number: int, ends: bool) -> Iterator[str]:
+        """Dependences of an operation, for whose end or start all later ones of the rank wait."""
         for one in self._ends:
             yield f"s{number} requires s{one}"
         if self._starts is not None and self._starts not in self._ends:
             yield f"s{number} irequires s{self._starts}"
-
-    def follow(self, number: int, ends: bool) -> Iterator[str]:
-        """Dependences of an operation that all later ones wait for: for its end, or for its start only."""
-        yield from self.lines(number)
         self._ends, self._starts = ([number], None) if ends else ([], number)
 
     def ended(self, number: int) -> None:
