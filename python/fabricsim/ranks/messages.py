@@ -15,8 +15,8 @@ _SEQUENCES = 1 << 16
 _ENVELOPE = re.compile(
     r"(MATCH|RNDV|RGET) context (\d+) source \d+ tag -?\d+ sequence (\d+)(?: length (\d+))?"
 )
-_HEADERS = 36
-"""Bytes of the headers of RNDV."""
+_HEADERS = {"SEND": 36, "RDMA_WRITE": 40}
+"""Bytes of the headers of RNDV by operation: those in a ring have 4 B more."""
 
 
 def pair(log: RunLog) -> None:
@@ -70,7 +70,7 @@ def classify(log: RunLog, operations: Iterable[Mapping[str, Any]]) -> None:
 def _protocol(header: str, operation: str, size: int, length: int) -> str:
     if header == "RGET":
         return "get"
-    data = max(size - _HEADERS, 0)
+    data = size - _HEADERS.get(operation, 0)
     if header == "RNDV" and data < length:
         return "send" if data else "put"
     return "eager-rdma" if operation == "RDMA_WRITE" else "eager"
