@@ -59,7 +59,7 @@ def test_overlap_hides_transfers(capfd: pytest.CaptureFixture[str], name: str) -
     assert overlapped.report is not None
     # The same messages and computations: what is shorter is the waits.
     assert overlapped.bytes == apart.bytes
-    waits = [found.report.tables["mpi_waits"]["time_ns"].sum() for found in (apart, overlapped)]
+    waits = [found.tables["mpi_waits"]["time_ns"].sum() for found in (apart.report, overlapped.report)]
     assert waits[1] < waits[0]
 
 

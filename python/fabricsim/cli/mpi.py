@@ -18,7 +18,7 @@ from fabricsim.cli.state import Json, Memory, Set, complain, print_json, tell
 from fabricsim.errors import InputError
 from fabricsim.mpi.collectives.decisions import SETS
 from fabricsim.mpi.collectives.registry import ALGORITHMS
-from fabricsim.mpi.run import Abort, MpiRun, network_of
+from fabricsim.mpi.run import DEFAULT_RATE, Abort, MpiRun, network_of
 from fabricsim.mpi.script import run_script
 from fabricsim.spec import parse_assignment
 
@@ -49,6 +49,9 @@ Collective = Annotated[
         help=f"Algorithm of a collective: allreduce=ring. Operations: {', '.join(ALGORITHMS)}. Repeatable.",
     ),
 ]
+Flops = Annotated[
+    float, typer.Option("--flops", metavar="RATE", help="Operations per second of compute(flops=...).")
+]
 OwnModules = Annotated[
     list[Path] | None,
     typer.Option(
@@ -78,6 +81,7 @@ def run(
         str, typer.Option("--collectives", metavar="SET", help=f"Decisions of the others: {', '.join(SETS)}.")
     ] = "openmpi",
     own_modules: OwnModules = None,
+    flops: Flops = DEFAULT_RATE,
     verbs_log: Annotated[
         Path | None,
         typer.Option("--verbs-log", metavar="FILE", help="Write each operation of verbs as a line of JSON."),
@@ -100,6 +104,7 @@ def run(
         "own_modules": own_modules or (),
         "collectives": _selected(collective),
         "decisions": collectives,
+        "flops_per_second": flops,
         "report": requested.needs_record,
     }
     found = _started(json, lambda: run_script(program, ranks, place, **options))
