@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
+from fabricsim.lazy import pandas as pd
 from fabricsim.native import native
 from fabricsim.ranks.causes import parts
 from fabricsim.ranks.critical import critical_path, shares

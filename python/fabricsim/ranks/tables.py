@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import pandas as pd
-
+from fabricsim.lazy import pandas as pd
 from fabricsim.ranks.causes import CAUSES, Part
 from fabricsim.ranks.critical import Segment
 from fabricsim.ranks.log import RunLog
