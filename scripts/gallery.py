@@ -24,6 +24,7 @@ from gallery_programs import (
     torus_failed_links,
     torus_link_fails,
 )
+from gallery_ranks import rank_program
 from gallery_shared import EXPERIMENTS, ROOT, Shown
 from gallery_subnets import engines_torus, engines_tree, subnet_bring_up, subnet_link_fails
 
@@ -33,7 +34,7 @@ PAGE = ROOT / "docs/gallery.md"
 PICTURES = "gallery"
 INTRODUCTION = """# Gallery
 
-Eighteen experiments to begin with. Each is a file in `experiments/gallery/`, runs in
+Nineteen experiments to begin with. Each is a file in `experiments/gallery/`, runs in
 seconds, and is there to be changed: `--set key=value` replaces a value, `--vary key=a,b,c` runs over several. The
 tables and pictures here come from `python scripts/gallery.py`.
 """
@@ -77,6 +78,7 @@ GALLERY: Mapping[str, Callable[[Path], Shown]] = {
     "subnet-link-fails": subnet_link_fails,
     "engines-tree": engines_tree,
     "engines-torus": engines_torus,
+    "mpi-fft": rank_program,
 }
 
 

@@ -305,6 +305,9 @@ class MpiPrograms:
     def now(self) -> int:
         """The time of the program that runs."""
 
+    def woken(self, rank: int) -> int:
+        """Time at which the last wait of a rank inside a call ended, in picoseconds; 0 if it has not waited."""
+
     def next(self) -> int:
         """As `Programs.next`; handles the messages of ranks that are in a call."""
 

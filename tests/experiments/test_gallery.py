@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import gallery_ranks
 import pytest
 
 import fabricsim as fs
@@ -19,7 +20,7 @@ CURE = {"routing.algorithm": "dimension-order", "switch.virtual_lanes": 2}
 def test_the_page_shows_every_file(experiments: Path) -> None:
     page = PAGE.read_text(encoding="utf-8")
     files = sorted((experiments / "gallery").glob("*.toml"))
-    assert len(files) == 18
+    assert len(files) == 19
     for file in files:
         assert f"experiments/gallery/{file.name}" in page
     pictures = re.findall(r"\]\((gallery/[^)]+)\)", page)
@@ -46,6 +47,23 @@ def test_the_page_has_the_numbers_of_its_experiments(experiments: Path, name: st
     page = PAGE.read_text(encoding="utf-8")
     assert shown.table in page
     assert shown.reading.strip() in page
+
+
+@pytest.mark.parametrize(
+    ("engine", "paths", "arbiter", "column"),
+    [("dfsssp", "hashed", "round-robin", 0), ("dfsssp", "in-turn", "oldest-first", 1)],
+)
+def test_the_rank_program_has_the_times_of_the_page(
+    experiments: Path, engine: str, paths: str, arbiter: str, column: int
+) -> None:
+    file = experiments / "gallery/mpi-fft.toml"
+    found = gallery_ranks.measured(file, (engine, paths, "none", arbiter, "near"))
+    rows = [
+        line for line in PAGE.read_text("utf-8").splitlines() if line.startswith(f"| {engine}, {paths}, near")
+    ]
+    assert rows[0].split(" | ")[1 + column].strip(" |") == f"{found.time_us:.0f} µs"
+    # Connections over one path stay in order; packets that overtake are dropped, and retransmitted.
+    assert (found.retransmitted > 0) == (paths == "in-turn")
 
 
 def _gallery() -> ModuleType:

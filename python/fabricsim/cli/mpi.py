@@ -13,11 +13,12 @@ import typer
 
 from fabricsim.cli.files import write
 from fabricsim.cli.mpi_replay import replay
+from fabricsim.cli.mpi_report import Force, Goal, OutFolder, Paraver, Perfetto, Plot, Report, Requested
 from fabricsim.cli.state import Json, Memory, Set, complain, print_json, tell
 from fabricsim.errors import InputError
 from fabricsim.mpi.collectives.decisions import SETS
 from fabricsim.mpi.collectives.registry import ALGORITHMS
-from fabricsim.mpi.run import Abort, MpiRun, network_of
+from fabricsim.mpi.run import DEFAULT_RATE, Abort, MpiRun, network_of
 from fabricsim.mpi.script import run_script
 from fabricsim.spec import parse_assignment
 
@@ -32,6 +33,33 @@ def _group() -> None:
 mpi.command()(replay)
 
 
+Network = Annotated[
+    str | None,
+    typer.Option(
+        "--network",
+        metavar="loggp:L=..,o=..,g=..,G=..",
+        help="A LogGP network instead of a fabric: latency, overhead, gap, gap of a byte; ns without a unit.",
+    ),
+]
+Collective = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--collective",
+        metavar="OPERATION=ALGORITHM",
+        help=f"Algorithm of a collective: allreduce=ring. Operations: {', '.join(ALGORITHMS)}. Repeatable.",
+    ),
+]
+Flops = Annotated[
+    float, typer.Option("--flops", metavar="RATE", help="Operations per second of compute(flops=...).")
+]
+OwnModules = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--own-modules", metavar="DIR", help="Each rank has modules of this folder for itself. Repeatable."
+    ),
+]
+
+
 @mpi.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})
 def run(
     program: Annotated[Path, typer.Argument(metavar="PROGRAM.py", help="A script that uses mpi4py.")],
@@ -43,62 +71,49 @@ def run(
         Path | None,
         typer.Option("--experiment", metavar="FILE", help="The simulated fabric on which the ranks run."),
     ] = None,
-    network: Annotated[
-        str | None,
-        typer.Option(
-            "--network",
-            metavar="loggp:L=..,o=..,g=..,G=..",
-            help="A LogGP network instead of a fabric: latency, overhead, gap, gap of a byte; ns without a unit.",
-        ),
-    ] = None,
+    network: Network = None,
     set: Set = None,
     placement: Annotated[
         str | None, typer.Option("--placement", metavar="H0,H1,..", help="Host of each rank.")
     ] = None,
-    collective: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--collective",
-            metavar="OPERATION=ALGORITHM",
-            help=f"Algorithm of a collective: allreduce=ring. Operations: {', '.join(ALGORITHMS)}. Repeatable.",
-        ),
-    ] = None,
+    collective: Collective = None,
     collectives: Annotated[
         str, typer.Option("--collectives", metavar="SET", help=f"Decisions of the others: {', '.join(SETS)}.")
     ] = "openmpi",
-    own_modules: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--own-modules",
-            metavar="DIR",
-            help="Each rank has modules of this folder for itself. Repeatable.",
-        ),
-    ] = None,
+    own_modules: OwnModules = None,
+    flops: Flops = DEFAULT_RATE,
     verbs_log: Annotated[
         Path | None,
         typer.Option("--verbs-log", metavar="FILE", help="Write each operation of verbs as a line of JSON."),
     ] = None,
+    report: Report = False,
+    out: OutFolder = None,
+    plot: Plot = False,
+    goal: Goal = None,
+    perfetto: Perfetto = None,
+    paraver: Paraver = None,
+    force: Force = False,
     memory: Memory = None,
     json: Json = False,
 ) -> None:
     """Run a script in each of several ranks. In it `from mpi4py import MPI` is Fabricsim's."""
+    requested = Requested(report, out, plot, goal, perfetto, paraver, force)
     place = _network(experiment, network, set, placement, memory, verbs_log is not None)
-    selected = _selected(collective)
-    found = _started(
-        json,
-        lambda: run_script(
-            program,
-            ranks,
-            place,
-            args=args or (),
-            own_modules=own_modules or (),
-            collectives=selected,
-            decisions=collectives,
-        ),
-    )
+    options: dict[str, Any] = {
+        "args": args or (),
+        "own_modules": own_modules or (),
+        "collectives": _selected(collective),
+        "decisions": collectives,
+        "flops_per_second": flops,
+        "report": requested.needs_record,
+    }
+    found = _started(json, lambda: run_script(program, ranks, place, **options))
     if verbs_log is not None:
         write("".join(json_module.dumps(line) + "\n" for line in place.log()), verbs_log, force=True)
     _report(found, json)
+    if found.report is not None:
+        operations = None if experiment is None else place.log()
+        requested.finish(found.report, found.result, operations, program.stem, json)
 
 
 def _started(json: bool, work: Callable[[], MpiRun]) -> MpiRun:

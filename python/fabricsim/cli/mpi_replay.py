@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,77 +9,157 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from fabricsim.cli.mpi_report import Force, OutFolder, Paraver, Perfetto, Plot, Report, Requested
 from fabricsim.cli.state import EXIT_CODES, Json, Set, output, show, tell
 from fabricsim.errors import InputError
+from fabricsim.mpi.run import network_of
+from fabricsim.ranks import RunLog, report_of
 from fabricsim.spec import parse_assignment
-from fabricsim.traces import FORMATS, Replay, Trace, play
+from fabricsim.traces import FORMATS, Jobs, Replay, Trace, play
 
 LISTED = 20
 """Operations without a match that are printed; JSON has all."""
 
 
+Traces = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="TRACE...", help="A file of the trace; with --experiment several, as jobs beside each other."
+    ),
+]
+Format = Annotated[str, typer.Option("--format", metavar="FORMAT", help=f"{', '.join(FORMATS)}.")]
+Network = Annotated[
+    str | None,
+    typer.Option(
+        "--network",
+        metavar="loggp:L=..,o=..,g=..,G=..",
+        help="Parameters of the LogGP network, in ns; also O (ns) and S (bytes).",
+    ),
+]
+OnFabric = Annotated[
+    Path | None,
+    typer.Option("--experiment", metavar="FILE", help="Replay on this simulated fabric instead."),
+]
+Placement = Annotated[
+    str | None, typer.Option("--placement", metavar="H0,H1,..", help="With --experiment: host of each rank.")
+]
+AsRun = Annotated[
+    bool,
+    typer.Option(
+        "--as-run", help="On the LogGP network of `fabricsim mpi run`, not with LogGOPSim's properties."
+    ),
+]
+Scale = Annotated[
+    float, typer.Option("--compute-scale", metavar="F", help="Factor of the durations of computations.")
+]
+Flops = Annotated[
+    float,
+    typer.Option("--flops", metavar="RATE", help="Flops of a processor in a second, for traces with flops."),
+]
+Goal = Annotated[
+    Path | None,
+    typer.Option("--goal", metavar="FILE", help="Write a GOAL schedule; binary if the name ends in .bin."),
+]
+
+
 def replay(
-    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A file of the trace.")],
-    format: Annotated[str, typer.Option("--format", metavar="FORMAT", help=f"{', '.join(FORMATS)}.")],
-    network: Annotated[
-        str | None,
-        typer.Option(
-            "--network",
-            metavar="loggp:L=..,o=..,g=..,G=..",
-            help="Parameters of the LogGP network, in ns; also O (ns) and S (bytes).",
-        ),
-    ] = None,
-    experiment: Annotated[
-        Path | None,
-        typer.Option("--experiment", metavar="FILE", help="Replay on this simulated fabric instead."),
-    ] = None,
+    trace: Traces,
+    format: Format,
+    network: Network = None,
+    experiment: OnFabric = None,
     set: Set = None,
-    compute_scale: Annotated[
-        float, typer.Option("--compute-scale", metavar="F", help="Factor of the durations of computations.")
-    ] = 1.0,
+    placement: Placement = None,
+    compute_scale: Scale = 1.0,
+    as_run: AsRun = False,
     no_compute: Annotated[bool, typer.Option("--no-compute", help="Computations take no time.")] = False,
-    flops: Annotated[
-        float,
-        typer.Option(
-            "--flops", metavar="RATE", help="Flops of a processor in a second, for traces with flops."
-        ),
-    ] = 1e9,
-    goal: Annotated[
-        Path | None,
-        typer.Option(
-            "--goal", metavar="FILE", help="Write a GOAL schedule; binary if the name ends in .bin."
-        ),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
+    flops: Flops = 1e9,
+    goal: Goal = None,
+    report: Report = False,
+    out: OutFolder = None,
+    plot: Plot = False,
+    perfetto: Perfetto = None,
+    paraver: Paraver = None,
+    force: Force = False,
     json: Json = False,
 ) -> None:
-    """Replay a trace of an MPI program on a network. Exit code 3 if operations have no match."""
-    if experiment is not None and network is not None:
-        raise InputError("--network and --experiment exclude each other: give one of them")
+    """Replay traces of MPI programs on a network. Exit code 3 if operations have no match."""
+    requested = Requested(report, out, plot, None, perfetto, paraver, force)
+    _check(experiment, network, as_run, bool(placement or set), requested, len(trace))
     if no_compute and compute_scale != 1.0:
         raise InputError("--no-compute and --compute-scale exclude each other: give one of them")
+    if goal is not None and len(trace) > 1:
+        raise InputError(f"--goal {goal}: a schedule is of one trace, and {len(trace)} are given")
     if goal is not None and goal.exists() and not force:
         raise InputError(f"{goal}: this exists; choose another file, or replace it with --force")
-    read = Trace.read(trace, format, compute_scale=0.0 if no_compute else compute_scale, flops_per_s=flops)
+    scale = 0.0 if no_compute else compute_scale
+    read = [Trace.read(one, format, compute_scale=scale, flops_per_s=flops) for one in trace]
     if goal is not None:
-        read.write_goal(goal)
+        read[0].write_goal(goal)
         tell(f"written: {goal}")
-    found = read.replay(network or "loggp:") if experiment is None else _on_fabric(read, experiment, set)
-    show(json, lambda: asdict(found), lambda: _print(found, output()))
+    if experiment is None and not as_run:
+        found = read[0].replay(network or "loggp:")
+        show(json, lambda: asdict(found), lambda: _print(found, output()))
+    else:
+        place = network_of(network) if experiment is None else _fabric(experiment, set, placement)
+        found = _by_ranks(Jobs(read), place, str(experiment or network or "loggp:"), requested, json)
     if not found.is_complete:
         raise typer.Exit(EXIT_CODES["deadlock"])
 
 
-def _on_fabric(trace: Trace, experiment: Path, assignments: list[str] | None) -> Replay:
-    """Replays on the fabric of an experiment."""
-    overrides = dict(map(parse_assignment, assignments or []))
-    try:
-        fabric = importlib.import_module("fabricsim.mpi.networks.fabric")
-    except ModuleNotFoundError:
-        raise InputError(
-            "--experiment: this version cannot run ranks on a fabric: use --network loggp:..."
-        ) from None
-    return play(trace, fabric.FabricNetwork(experiment, set=overrides), str(experiment))
+def _check(
+    experiment: Path | None, network: str | None, as_run: bool, fits: bool, requested: Requested, traces: int
+) -> None:
+    """Refuses options that do not go together. `fits`: there are options of a fabric."""
+    if experiment is not None:
+        if network is not None or as_run:
+            raise InputError(
+                f"--{'network' if network else 'as-run'} and --experiment exclude each other: give one of them"
+            )
+        return
+    if network is not None and network.partition(":")[0] != "loggp":
+        raise InputError(f"--network {network}: expected loggp:L=..,o=..,g=..,G=..")
+    if fits:
+        raise InputError("--placement and --set: only with --experiment")
+    if as_run:
+        return
+    if traces > 1:
+        raise InputError(f"{traces} traces: several are replayed only with --experiment or --as-run")
+    if requested.needs_record:
+        raise InputError("--report, --out, --perfetto and --paraver: only with --experiment or --as-run")
+
+
+def _fabric(experiment: Path, assignments: list[str] | None, placement: str | None) -> Any:
+    return network_of(
+        experiment,
+        set=dict(map(parse_assignment, assignments or [])),
+        placement=placement.split(",") if placement else None,
+    )
+
+
+def _by_ranks(jobs: Jobs, place: Any, name: str, requested: Requested, json: bool) -> Replay:
+    """Replays on a network of ranks, and prints and writes what was requested."""
+    log = RunLog(jobs.ranks) if requested.needs_record else None
+    found = play(jobs, place, name, log)
+    ends: list[dict[str, Any]] = [
+        {"trace": str(one.path), "first_rank": first, "ranks": one.ranks, "end_ns": end}
+        for one, first, end in zip(jobs.traces, jobs.first, jobs.ends_ns(found), strict=True)
+    ]
+    several = {"jobs": ends} if len(ends) > 1 else {}
+
+    def print_all() -> None:
+        _print(found, output())
+        for one in several.get("jobs", ()):
+            last = one["first_rank"] + one["ranks"] - 1
+            output().print(
+                f"{one['trace']}: ranks {one['first_rank']} to {last}, end after {one['end_ns']} ns"
+            )
+
+    show(json, lambda: {**asdict(found), **several}, print_all)
+    if log is not None and found.is_complete:
+        title = " and ".join(one.path.stem for one in jobs.traces)
+        operations = place.log() if hasattr(place, "log") else None
+        requested.finish(report_of(log, operations), getattr(place, "result", None), operations, title, json)
+    return found
 
 
 def _print(found: Replay, console: Console) -> None:

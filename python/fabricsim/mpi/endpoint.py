@@ -98,6 +98,13 @@ class Endpoint(Protocol):
         """Simulated time in picoseconds."""
         ...
 
+    def woken(self) -> int:
+        """Time at which the last wait inside a call ended, in picoseconds; what follows in the call is work.
+
+        0 before the first wait. A call that did not wait leaves it as it was.
+        """
+        ...
+
     def compute(self, picoseconds: int, call: str) -> None:
         """Lets time pass without progress."""
         ...

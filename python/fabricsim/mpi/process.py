@@ -13,6 +13,7 @@ from fabricsim.mpi.endpoint import Arrival, Endpoint
 if TYPE_CHECKING:
     from fabricsim.mpi.operations import Operation
     from fabricsim.mpi.session import Shared
+    from fabricsim.ranks.log import RankLog
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -45,10 +46,16 @@ class Process:
         """Durations of calls in picoseconds, by name."""
         self.waits_for: Iterable[int] = ()
         """World ranks for which the rank waits, while it waits."""
+        self.log: RankLog | None = None
+        """Record of the rank, if the run keeps one."""
 
     def host(self) -> str:
         """Name of the host."""
         return str(getattr(self.endpoint, "host", f"rank{self.rank}"))
+
+    def is_in_call(self) -> bool:
+        """True inside a call whose time is counted."""
+        return self.depth > 0
 
     def enter(self) -> None:
         """The running program is this rank."""
@@ -107,7 +114,10 @@ class Process:
         durations = self.durations.get(name)
         if durations is None:
             durations = self.durations[name] = array("q")
-        durations.append(self.endpoint.now() - begun)
+        end = self.endpoint.now()
+        durations.append(end - begun)
+        if self.log is not None:
+            self.log.call(name, begun, end)
 
 
 def current() -> Process:

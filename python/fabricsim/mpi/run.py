@@ -22,6 +22,7 @@ from fabricsim.mpi.process import Process, current
 from fabricsim.mpi.session import Shared
 from fabricsim.programs import ProgramError, ProgramsBlockedError, Scheduler
 from fabricsim.programs.context import picoseconds
+from fabricsim.ranks import RankReport, Recorder, RunLog, report_of
 from fabricsim.spec import Experiment
 
 MOST_RANKS = 1 << 20
@@ -51,6 +52,8 @@ class MpiRun:
     """Time that the simulation took, in seconds."""
     result: Any = field(default=None, repr=False)
     """Tables of the fabric, as of `fabricsim.run`; None on a LogGP network."""
+    report: RankReport | None = field(default=None, repr=False)
+    """Calls, waits, messages and critical path, if the run kept a record."""
 
     def as_dict(self) -> dict[str, Any]:
         """The run as `fabricsim mpi run --json` prints it."""
@@ -60,6 +63,7 @@ class MpiRun:
             "messages": self.messages,
             "bytes": self.bytes,
             "calls": self.calls.to_dict("records"),
+            **({} if self.report is None else {"report": self.report.summary()}),
         }
 
 
@@ -72,6 +76,7 @@ def run(
     collectives: Mapping[str, str] | None = None,
     decisions: str = "openmpi",
     flops_per_second: float = DEFAULT_RATE,
+    report: bool = False,
     **fabric: Any,
 ) -> MpiRun:
     """Runs a program in each of several ranks, until all have ended.
@@ -85,6 +90,7 @@ def run(
         collectives: algorithm by operation, such as {"allreduce": "ring"}.
         decisions: algorithms of the others: "openmpi" (2.0.0) or "mpich" (3.2).
         flops_per_second: rate of `compute(flops=...)`.
+        report: True if the run keeps a record of its ranks, for its `report`. The simulated times are the same.
         fabric: arguments of the fabric's network, such as `placement`.
 
     Raises:
@@ -97,15 +103,20 @@ def run(
         raise InputError(f"ranks = {ranks!r}: must be 1 to {MOST_RANKS}")
     selection = Selection(decisions, collectives)
     place = network_of(network, **fabric)
+    log = RunLog(ranks) if report else None
+    if report and hasattr(place, "keep_log"):
+        place.keep_log()
     begun = time.monotonic()
     scheduler, endpoints = place.open([f"rank {number}" for number in range(ranks)])
     hosts = [str(getattr(one, "host", f"rank{number}")) for number, one in enumerate(endpoints)]
     shared = Shared(hosts, selection)
     world, everyone = Members(range(ranks)), []
     for number, endpoint in enumerate(endpoints):
-        process = Process(
-            endpoint, shared, Communicator(0, world, number), Communicator(1, Members([number]), 0)
-        )
+        recorder = None if log is None else Recorder(endpoint, log.ranks[number])
+        alone = Communicator(1, Members([number]), 0)
+        process = Process(recorder or endpoint, shared, Communicator(0, world, number), alone)
+        if recorder is not None and log is not None:
+            recorder.in_call, process.log = process.is_in_call, log.ranks[number]
         process.world.name, process.alone.name = _WORLD.name, "MPI_COMM_SELF"
         process.flops_per_second = flops_per_second
         everyone.append(process)
@@ -121,6 +132,7 @@ def run(
         _calls(everyone),
         time.monotonic() - begun,
         result,
+        None if log is None else report_of(log, place.log() if hasattr(place, "log") else None),
     )
 
 

@@ -6,6 +6,7 @@ from fabricsim.plots.jobs import jobs
 from fabricsim.plots.latency import latency_cdf, load_latency
 from fabricsim.plots.links import links
 from fabricsim.plots.parameters import over_parameters
+from fabricsim.plots.ranks import matrix, timeline
 from fabricsim.plots.routers import routers
 from fabricsim.plots.sequence import sequence
 from fabricsim.plots.sets import PLOTS, Part, draw, plot_folder, save_plots, save_sweep_plots, save_tune_plots
@@ -28,6 +29,7 @@ __all__ = [
     "link_loads",
     "links",
     "load_latency",
+    "matrix",
     "over_parameters",
     "plot_folder",
     "routers",
@@ -37,5 +39,6 @@ __all__ = [
     "save_tune_plots",
     "sequence",
     "throughput",
+    "timeline",
     "transport",
 ]

@@ -16,6 +16,7 @@ from fabricsim.plots.jobs import has_iterations, jobs
 from fabricsim.plots.latency import latency_cdf, load_latency
 from fabricsim.plots.links import links
 from fabricsim.plots.parameters import over_parameters
+from fabricsim.plots.ranks import has_bytes, has_ranks, matrix, timeline
 from fabricsim.plots.routers import has_counts, routers
 from fabricsim.plots.sequence import fits_sequence, sequence
 from fabricsim.plots.theme import Format, save
@@ -38,6 +39,8 @@ PLOTS: dict[str, tuple[Callable[..., Figure], tuple[str, ...]]] = {
     "completion": (completion, ("messages",)),
     "sequence": (sequence, ("exchanges",)),
     "jobs": (jobs, ("jobs",)),
+    "timeline": (timeline, ("mpi_timeline", "mpi_times", "mpi_messages", "mpi_path")),
+    "matrix": (matrix, ("mpi_matrix", "mpi_times")),
 }
 """Plots of a run by name, with the tables that they need."""
 _ABLE: dict[str, Callable[[Result], bool]] = {
@@ -47,6 +50,8 @@ _ABLE: dict[str, Callable[[Result], bool]] = {
     "transport": has_levels,
     "completion": has_completions,
     "sequence": fits_sequence,
+    "timeline": has_ranks,
+    "matrix": has_bytes,
 }
 """Plots that need more than a table: whether a run has what they draw."""
 

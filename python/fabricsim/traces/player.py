@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fabricsim.programs import ProgramsBlockedError
+from fabricsim.ranks import Recorder, RunLog
+from fabricsim.traces.jobs import Jobs
 from fabricsim.traces.trace import Replay, Trace
 
 _SEND, _RECV = 1, 2
@@ -133,21 +135,26 @@ class Player:
         return {"rank": self.rank, "done": self.done, "operations": len(self._all), "end_ns": end}
 
 
-def play(trace: Trace, network: Any, name: str) -> Replay:
+def play(trace: Trace | Jobs, network: Any, name: str, log: RunLog | None = None) -> Replay:
     """Replays a trace on a network of `fabricsim.mpi`, such as its `FabricNetwork`.
 
     Messages have the sizes of the trace and contents without meaning. `end_ns` is the time at which the last rank has
     ended its last operation. A replay that cannot go on returns what has not ended.
 
     Args:
-        trace: the trace.
+        trace: the trace, or several.
         network: the network; it has a place for each rank.
         name: description of the network in the result.
+        log: takes a record of the ranks.
     """
     everything = [trace.operations(rank) for rank in range(trace.ranks)]
     longest = max((one[3] for all, _, _ in everything for one in all if one[0] in (_SEND, _RECV)), default=0)
     memory = memoryview(bytearray(longest))
+    if log is not None and hasattr(network, "keep_log"):
+        network.keep_log()
     scheduler, endpoints = network.open([f"rank {rank}" for rank in range(trace.ranks)])
+    if log is not None:
+        endpoints = [Recorder(one, own) for one, own in zip(endpoints, log.ranks, strict=True)]
     players = [
         Player(rank, operations, endpoint, memory)
         for rank, (operations, endpoint) in enumerate(zip(everything, endpoints, strict=True))

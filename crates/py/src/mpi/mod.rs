@@ -149,6 +149,11 @@ impl MpiPrograms {
         self.with(|inner| Ok(inner.run.programs.now().0))
     }
 
+    /// Time at which the last wait of a rank inside a call ended, in picoseconds; 0 if it has not waited.
+    fn woken(&self, rank: usize) -> PyResult<u64> {
+        self.with(|inner| Ok(inner.run.woken(rank).0))
+    }
+
     /// Number of the program that goes on; below zero if none does.
     fn next(&self, py: Python<'_>) -> PyResult<i64> {
         self.with(|inner| self.drive(py, inner, None))

@@ -32,6 +32,10 @@ pub struct MpiRun {
     world: World,
     /// What ranks in a call wait for.
     waits: Vec<(Vec<Awaited>, Time)>,
+    /// True for ranks whose call waits for something to arrive.
+    blocked: Vec<bool>,
+    /// Time at which the last such wait of each rank ended.
+    woken: Vec<Time>,
 }
 
 struct Place<'a> {
@@ -71,7 +75,13 @@ impl MpiRun {
         let hosts: Vec<HostId> = (0..ranks).map(|rank| programs.host(rank)).collect();
         let experiment = &programs.prepared().experiment;
         let world = World::new(&experiment.mpi, &hosts, experiment.seed, logs)?;
-        Ok(Self { programs, world, waits: vec![(Vec::new(), Time::MAX); ranks] })
+        let waits = vec![(Vec::new(), Time::MAX); ranks];
+        Ok(Self { programs, world, waits, blocked: vec![false; ranks], woken: vec![Time(0); ranks] })
+    }
+
+    /// Time at which the last wait of a rank inside a call ended; 0 if it has not waited. The rest of the call is work.
+    pub fn woken(&self, rank: usize) -> Time {
+        self.woken[rank]
     }
 
     /// The ranks.
@@ -125,6 +135,9 @@ impl MpiRun {
 
     /// The call of a rank goes on; true if it has ended.
     fn advance(&mut self, rank: usize, buffers: &mut dyn RankBuffers) -> Result<bool, MpiError> {
+        if std::mem::take(&mut self.blocked[rank]) {
+            self.woken[rank] = self.programs.now();
+        }
         let turn = self.begin(buffers, |world, place, now| world.advance(place, rank, now));
         if let Some(error) = self.world.take_failure() {
             return Err(error);
@@ -139,6 +152,7 @@ impl MpiRun {
                 let things: Vec<Awaited> = things.into_iter().map(awaited).collect();
                 self.programs.wait(rank, Wait::Any(things.clone(), limit));
                 self.waits[rank] = (things, limit);
+                self.blocked[rank] = true;
                 false
             }
         };

@@ -52,6 +52,8 @@ class FabricNetwork:
         self._allowed = allowance(memory)
         self._patience = picoseconds("polling_limit", polling_limit)
         self._logs = log
+        self.result: Result | None = None
+        """Summary and tables, after `finish`."""
         self._run: NativeMpiPrograms | None = None
         self._begun = 0.0
         self._log: list[tuple[int, int, int, str, int, str]] = []
@@ -87,6 +89,10 @@ class FabricNetwork:
         ]
         return scheduler, endpoints
 
+    def keep_log(self) -> None:
+        """Keeps the operations of verbs, for `log`. Call it before `open`."""
+        self._logs = True
+
     def finish(self) -> Result:
         """Summary and tables of the run; `mpi_ranks` has a row for each rank."""
         if self._run is None:
@@ -95,7 +101,8 @@ class FabricNetwork:
         self._log = run.log()
         with bad_input():
             outcome = run.result()
-        return result_of(self._experiment, outcome, time.monotonic() - self._begun, None)
+        self.result = result_of(self._experiment, outcome, time.monotonic() - self._begun, None)
+        return self.result
 
     def log(self) -> list[dict[str, Any]]:
         """Operations of verbs in order of their time, after `finish`.
@@ -153,6 +160,10 @@ class FabricEndpoint:
     def now(self) -> int:
         """Simulated time in picoseconds."""
         return self._native.now()
+
+    def woken(self) -> int:
+        """Time at which the last wait inside a call ended, in picoseconds; 0 before the first."""
+        return self._native.woken(self.rank)
 
     def compute(self, picoseconds: int, call: str) -> None:
         """Lets time pass without progress."""

@@ -144,10 +144,15 @@ class LogGPEndpoint:
         self._send_free = self._receive_free = 0
         self._least = min(max(parameters.o, LEAST_POLL_PS), LONGEST_POLL_PS)
         self._poll = self._least
+        self._woken = 0
 
     def now(self) -> int:
         """Simulated time in picoseconds."""
         return self._clock.time
+
+    def woken(self) -> int:
+        """Time at which the last wait or poll ended, in picoseconds; 0 before the first."""
+        return self._woken
 
     def compute(self, picoseconds: int, call: str) -> None:
         """Lets time pass without progress."""
@@ -194,7 +199,7 @@ class LogGPEndpoint:
         """Waits for a message that matches."""
         self._match_arrived(call)
         while (message := self._find(source, tag, context, take)) is None:
-            self._scheduler.suspend(self.rank, None, [], call)
+            self._suspend(call)
             self._match_arrived(call)
         return self._probed(message, take)
 
@@ -222,7 +227,7 @@ class LogGPEndpoint:
         waiting = [self._requests[number] for number in requests]
         self._match_arrived(call)
         while not any(request.arrival for request in waiting):
-            self._scheduler.suspend(self.rank, None, [], call)
+            self._suspend(call)
             self._match_arrived(call)
 
     def free(self, request: int) -> None:
@@ -253,7 +258,13 @@ class LogGPEndpoint:
     def _look(self, call: str) -> None:
         """A poll in vain: an overhead, repeated ones up to 1 us. It ends when a message comes."""
         self._scheduler.poll(self.rank, self._poll, [], call)
+        self._woken = self._clock.time
         self._poll = min(2 * self._poll, LONGEST_POLL_PS)
+
+    def _suspend(self, call: str) -> None:
+        """Waits until a message or an acknowledgement is here."""
+        self._scheduler.suspend(self.rank, None, [], call)
+        self._woken = self._clock.time
 
     def _first_byte(self, context: int, message: _Send, serialisation: int) -> None:
         """The first byte of a message is at this interface."""
