@@ -1,4 +1,4 @@
-//! Counters by stream of messages (requests and their responses, jobs).
+//! Counters by entry: of the traffic list, of responses, of jobs.
 
 use fabricsim_model::{Packet, Table};
 use fabricsim_units::Time;
@@ -6,47 +6,89 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::collector::{Collector, ResultTable};
+use crate::flow::{FlowRow, MOST_FLOWS};
 use crate::input::TableInput;
 use crate::moments::Moments;
 use crate::timeline::{Delivery, Timeline};
-use crate::{Histogram, Latency, RecorderConfig, StreamName};
+use crate::{EntryName, Histogram, Latency, RecorderConfig, jain};
 
-/// Counters of each stream, if messages follow from others.
+/// Counters of each entry. An entry is a stream of messages: packets carry its number.
+///
+/// The histogram of latencies is in [`Latencies`](super::latency::Latencies), whose sum it is a part of; fairness comes
+/// from the records of flows.
 #[derive(Clone, Debug)]
-pub(crate) struct Streams {
-    counts: Vec<StreamCounters>,
+pub(crate) struct Entries {
+    counts: Vec<EntryCounters>,
+    /// Round trips of requests.
+    trips: Vec<TripCounters>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct StreamCounters {
+struct EntryCounters {
     /// Packets and bytes delivered within the window.
     packets: u64,
     bytes: u64,
-    /// Latency of the packets that were created within the window.
-    made: u64,
+    /// Those of them that were the last of their message.
+    messages: u64,
+    /// Packets created within the window and delivered.
+    created: u64,
+    /// Their latency, in picoseconds.
     total: Moments,
-    histogram: Histogram<7>,
-    network: Moments,
+    /// Sum of their network latencies, in picoseconds.
+    network: u128,
+}
+
+#[derive(Clone, Debug, Default)]
+struct TripCounters {
     /// Requests whose response was complete within the window.
     answered: u64,
     /// Round trips of the requests that were created within the window.
     trips: u64,
     trip: Moments,
-    trip_histogram: Histogram<7>,
+    histogram: Histogram<7>,
 }
 
-/// Figures of a stream, of the measurement.
+/// Figures of an entry, of the measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct StreamSummary {
-    /// Name of the entry, of the responses to it, or of the job.
-    pub stream: String,
+pub struct EntrySummary {
+    /// Name of the entry, of the responses to it, or of the job; without a name its pattern.
+    pub entry: String,
+    /// Begin of the names of its metrics: `traffic.incast`, without a name `traffic.0`; of responses
+    /// `traffic.incast.response`, of a job `jobs.solver`.
+    pub key: String,
     /// `traffic`, `request`, `response` or `job`.
     pub kind: &'static str,
-    /// Delivered load.
+    /// What it sends, in a few words.
+    pub text: String,
+    /// Hosts that send.
+    pub sources: usize,
+    /// Hosts that may receive.
+    pub destinations: usize,
+    /// Load that its sources offered within the window.
+    #[schemars(extend("x-unit" = "Gb/s"))]
+    pub offered_gbps: f64,
+    /// Load that was delivered within the window.
     #[schemars(extend("x-unit" = "Gb/s"))]
     pub accepted_gbps: f64,
+    /// Offered load as a fraction of the link rates of its sources.
+    #[schemars(extend("x-unit" = "fraction"))]
+    pub offered_load: f64,
+    /// Accepted load as a fraction of the link rates of its sources.
+    #[schemars(extend("x-unit" = "fraction"))]
+    pub accepted_load: f64,
+    /// Accepted load as a fraction of the link rates of its destinations.
+    #[schemars(extend("x-unit" = "fraction"))]
+    pub destination_share: f64,
     /// From creation to delivery, of packets.
     pub latency_ns: Latency,
+    /// Jain's fairness index over the accepted throughput of its flows; none if it shares flows with another entry.
+    #[schemars(title = "fairness (Jain)")]
+    pub jain: f64,
+    /// Flows of this entry alone that take part.
+    #[schemars(title = "flows")]
+    pub flow_count: usize,
+    /// Messages whose last packet was delivered within the window.
+    pub messages: u64,
     /// Of requests: complete responses per second.
     #[schemars(title = "answers", extend("x-unit" = "1/s"))]
     pub answered_per_s: Option<f64>,
@@ -54,43 +96,43 @@ pub struct StreamSummary {
     pub round_trip_ns: Option<Latency>,
 }
 
-impl Streams {
-    /// Of `count` streams.
+impl Entries {
+    /// Of `count` entries.
     pub(crate) fn of(count: usize) -> Self {
-        Self { counts: vec![StreamCounters::default(); count] }
+        Self { counts: vec![EntryCounters::default(); count], trips: vec![TripCounters::default(); count] }
     }
 }
 
-impl Collector for Streams {
-    type Summary = Vec<StreamSummary>;
+impl Collector for Entries {
+    type Summary = Vec<EntrySummary>;
 
-    /// No streams.
+    /// No entries.
     fn new(_config: &RecorderConfig, _timeline: &Timeline) -> Self {
         Self::of(0)
     }
 
-    #[inline(never)]
+    #[inline]
     fn delivered(&mut self, _timeline: &mut Timeline, _now: Time, packet: &Packet, delivery: &Delivery) {
-        let stream = &mut self.counts[usize::from(packet.stream)];
+        let Some(entry) = self.counts.get_mut(usize::from(packet.stream)) else { return };
         if delivery.accepted {
-            stream.packets += 1;
-            stream.bytes += u64::from(packet.bytes);
+            entry.packets += 1;
+            entry.bytes += u64::from(packet.bytes);
+            entry.messages += u64::from(packet.last);
         }
         if delivery.created_within {
-            stream.made += 1;
-            stream.total.record(delivery.total);
-            stream.histogram.record(delivery.total);
-            stream.network.record(delivery.network);
+            entry.created += 1;
+            entry.total.record(delivery.total);
+            entry.network += u128::from(delivery.network);
         }
     }
 
     fn answered(&mut self, timeline: &mut Timeline, now: Time, stream: u16, created: Time) {
-        let stream = &mut self.counts[usize::from(stream)];
-        stream.answered += u64::from(timeline.window.contains(now));
+        let Some(entry) = self.trips.get_mut(usize::from(stream)) else { return };
+        entry.answered += u64::from(timeline.window.contains(now));
         if timeline.window.contains(created) {
-            stream.trips += 1;
-            stream.trip.record((now - created).0);
-            stream.trip_histogram.record((now - created).0);
+            entry.trips += 1;
+            entry.trip.record((now - created).0);
+            entry.histogram.record((now - created).0);
         }
     }
 
@@ -98,103 +140,198 @@ impl Collector for Streams {
         for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
             mine.packets += theirs.packets;
             mine.bytes += theirs.bytes;
-            mine.made += theirs.made;
+            mine.messages += theirs.messages;
+            mine.created += theirs.created;
             mine.total += theirs.total;
-            mine.histogram.merge(&theirs.histogram);
             mine.network += theirs.network;
+        }
+        for (mine, theirs) in self.trips.iter_mut().zip(&other.trips) {
             mine.answered += theirs.answered;
             mine.trips += theirs.trips;
             mine.trip += theirs.trip;
-            mine.trip_histogram.merge(&theirs.trip_histogram);
+            mine.histogram.merge(&theirs.histogram);
         }
     }
 
     fn tables(&self, input: &TableInput<'_>) -> Vec<ResultTable> {
-        let text = "entry of the traffic list, the responses to its messages, or job; if messages follow from others";
-        vec![ResultTable::new(text, self.table(input))]
+        let text = "entry of the traffic list, the responses to its messages, or job";
+        vec![ResultTable::new(text, table(&self.rows(input), input))]
     }
 
-    fn summarize(&self, input: &TableInput<'_>) -> Vec<StreamSummary> {
-        let seconds = input.measured.as_secs_f64();
-        let summary = |(name, stream): (&StreamName, &StreamCounters)| {
-            let is_request = name.kind == "request";
-            StreamSummary {
-                stream: name.name.clone(),
-                kind: name.kind,
-                accepted_gbps: input.gbps(stream.bytes as f64),
-                latency_ns: stream.latency(),
-                answered_per_s: is_request.then(|| stream.answered as f64 / seconds),
-                round_trip_ns: is_request.then(|| stream.trip()),
-            }
-        };
-        self.rows(input).map(summary).collect()
+    fn summarize(&self, input: &TableInput<'_>) -> Vec<EntrySummary> {
+        let rows = if self.counts.len() <= MOST_FLOWS { self.rows(input) } else { Vec::new() };
+        rows.iter().map(|row| row.summary(input)).collect()
     }
 }
 
-impl StreamCounters {
+/// An entry in the results.
+struct EntryRow<'a> {
+    name: &'a EntryName,
+    counts: &'a EntryCounters,
+    trips: &'a TripCounters,
+    histogram: Option<&'a Histogram<7>>,
+    /// Bytes; NaN where not known.
+    offered: f64,
+    /// Flows of this entry alone, and their fairness.
+    flows: usize,
+    jain: f64,
+}
+
+impl EntryRow<'_> {
     fn latency(&self) -> Latency {
-        Latency::of(self.made, &self.total, Some(&self.histogram))
+        Latency::of(self.counts.created, &self.counts.total, self.histogram)
     }
 
     fn trip(&self) -> Latency {
-        Latency::of(self.trips, &self.trip, Some(&self.trip_histogram))
+        Latency::of(self.trips.trips, &self.trips.trip, Some(&self.trips.histogram))
+    }
+
+    fn accepted(&self) -> f64 {
+        self.counts.bytes as f64
+    }
+
+    fn summary(&self, input: &TableInput<'_>) -> EntrySummary {
+        let name = self.name;
+        let is_request = name.kind == "request";
+        EntrySummary {
+            entry: name.name.clone(),
+            key: name.key.clone(),
+            kind: name.kind,
+            text: name.text.clone(),
+            sources: name.sources,
+            destinations: name.destinations,
+            offered_gbps: input.gbps(self.offered),
+            accepted_gbps: input.gbps(self.accepted()),
+            offered_load: input.gbps(self.offered) / name.source_gbps,
+            accepted_load: input.gbps(self.accepted()) / name.source_gbps,
+            destination_share: input.gbps(self.accepted()) / name.destination_gbps,
+            latency_ns: self.latency(),
+            jain: self.jain,
+            flow_count: self.flows,
+            messages: self.counts.messages,
+            answered_per_s: is_request.then(|| self.trips.answered as f64 / input.measured.as_secs_f64()),
+            round_trip_ns: is_request.then(|| self.trip()),
+        }
     }
 }
 
-impl Streams {
-    /// The streams with their names.
-    fn rows<'a>(
-        &'a self,
-        input: &'a TableInput<'_>,
-    ) -> impl Iterator<Item = (&'a StreamName, &'a StreamCounters)> {
-        input.names.streams.iter().zip(&self.counts)
-    }
-
-    /// A row per stream.
-    fn table(&self, input: &TableInput<'_>) -> Table {
-        let rows: Vec<_> = self.rows(input).collect();
-        let whole = |value: fn(&StreamCounters) -> u64| {
-            rows.iter().map(|row| value(row.1) as i64).collect::<Vec<_>>()
+impl Entries {
+    /// The entries with their names.
+    fn rows<'a>(&'a self, input: &'a TableInput<'_>) -> Vec<EntryRow<'a>> {
+        let offered = self.offered(input);
+        let flows = self.flows(input);
+        let row = |(number, name): (usize, &'a EntryName)| {
+            let (counts, trips) = (self.counts.get(number)?, self.trips.get(number)?);
+            let (bytes, is_shared) = &flows[number];
+            Some(EntryRow {
+                name,
+                counts,
+                trips,
+                histogram: input.latencies.get(number),
+                offered: offered[number],
+                flows: bytes.len(),
+                jain: if *is_shared { f64::NAN } else { jain(bytes.iter().copied()) },
+            })
         };
-        let latencies: Vec<Latency> = rows.iter().map(|row| row.1.latency()).collect();
-        let trips: Vec<Latency> = rows.iter().map(|row| row.1.trip()).collect();
-        let of = |list: &[Latency], value: fn(&Latency) -> f64| list.iter().map(value).collect::<Vec<_>>();
-        let accepted = rows.iter().map(|row| input.gbps(row.1.bytes as f64)).collect();
-        let network = rows.iter().map(|row| row.1.network.sum as f64 / row.1.made as f64 * 1e-3).collect();
-
-        let mut table = Table::new("streams");
-        let text = "Entry of the traffic list, the responses to its messages, or a job";
-        table.text("stream", text, rows.iter().map(|row| row.0.name.clone()).collect());
-        let kinds = rows.iter().map(|row| row.0.kind.to_owned()).collect();
-        table.text("kind", "traffic, request, response or job", kinds);
-        table.real("accepted_gbps", "Gb/s", "Packets delivered in the measurement", accepted);
-        table.whole("packets", "", "Packets delivered in the measurement", whole(|s| s.packets));
-        table.whole("bytes", "B", "Bytes delivered in the measurement", whole(|s| s.bytes));
-        let made = whole(|s| s.made);
-        table.whole("latency_packets", "", "Delivered packets that were created in the measurement", made);
-        table.real(
-            "latency_mean_ns",
-            "ns",
-            "Mean latency, from creation to delivery",
-            of(&latencies, |l| l.mean),
-        );
-        table.real("latency_min_ns", "ns", "Smallest latency", of(&latencies, |l| l.min));
-        table.real("latency_p50_ns", "ns", "Median latency, to 0.4 %", of(&latencies, |l| l.p50));
-        let text = "99 % of the latencies are not larger, to 0.4 %";
-        table.real("latency_p99_ns", "ns", text, of(&latencies, |l| l.p99));
-        let text = "99.9 % of the latencies are not larger, to 0.4 %";
-        table.real("latency_p999_ns", "ns", text, of(&latencies, |l| l.p999));
-        table.real("latency_max_ns", "ns", "Largest latency", of(&latencies, |l| l.max));
-        let text = "Mean latency from the first byte on the wire";
-        table.real("network_mean_ns", "ns", text, network).labelled("mean network latency");
-        let text = "Of requests: responses that were whole in the measurement";
-        table.whole("answered", "", text, whole(|s| s.answered));
-        let text = "Of requests created in the measurement: mean time until the response was whole";
-        table.real("round_trip_mean_ns", "ns", text, of(&trips, |l| l.mean));
-        table.real("round_trip_p50_ns", "ns", "Median of the same, to 0.4 %", of(&trips, |l| l.p50));
-        let text = "99 % of them are not larger, to 0.4 %";
-        table.real("round_trip_p99_ns", "ns", text, of(&trips, |l| l.p99));
-        table.real("round_trip_max_ns", "ns", "Largest of them", of(&trips, |l| l.max));
-        table
+        input.names.entries.iter().enumerate().filter_map(row).collect()
     }
+
+    /// Bytes that each entry offered.
+    fn offered(&self, input: &TableInput<'_>) -> Vec<f64> {
+        let offers = &input.outcome.offers;
+        let none = if offers.is_empty() { f64::NAN } else { 0.0 };
+        let mut bytes = vec![none; self.counts.len()];
+        for offer in offers {
+            if let Some(sum) = offer.stream.and_then(|stream| bytes.get_mut(usize::from(stream))) {
+                *sum += offer.bytes as f64;
+            }
+        }
+        bytes
+    }
+
+    /// Bytes of the flows of each entry alone that take part, and true if it shares flows with others.
+    fn flows(&self, input: &TableInput<'_>) -> Vec<(Vec<u64>, bool)> {
+        let mut of_entry: Vec<(Vec<u64>, bool)> = vec![Default::default(); self.counts.len()];
+        let alone = |row: &FlowRow| row.flow.entry.number().filter(|_| row.takes_part());
+        for (entry, bytes) in input.flows.iter().filter_map(|row| Some((alone(row)?, row.flow.bytes))) {
+            if let Some(found) = of_entry.get_mut(usize::from(entry)) {
+                found.0.push(bytes);
+            }
+        }
+        for &entry in &input.sharing {
+            if let Some(found) = of_entry.get_mut(usize::from(entry)) {
+                found.1 = true;
+            }
+        }
+        of_entry
+    }
+}
+
+/// A row per entry.
+fn table(rows: &[EntryRow<'_>], input: &TableInput<'_>) -> Table {
+    let real = |value: &dyn Fn(&EntryRow<'_>) -> f64| rows.iter().map(value).collect::<Vec<f64>>();
+    let whole =
+        |value: &dyn Fn(&EntryRow<'_>) -> u64| rows.iter().map(|row| value(row) as i64).collect::<Vec<i64>>();
+    let name = |value: &dyn Fn(&EntryName) -> &str| {
+        rows.iter().map(|row| value(row.name).to_owned()).collect::<Vec<String>>()
+    };
+    let mut table = Table::new("entries");
+    let text = "Entry of the traffic list, the responses to its messages, or a job: its name, without one its pattern";
+    table.text("entry", text, name(&|name| &name.name));
+    let text = "Begin of the names of its metrics: traffic.NAME, or traffic.NUMBER without a name; jobs.NAME";
+    table.text("key", text, name(&|name| &name.key));
+    table.text("kind", "traffic, request, response or job", name(&|name| name.kind));
+    table.text("text", "What it sends, in a few words", name(&|name| &name.text));
+    table.whole("sources", "", "Hosts that send", whole(&|row| row.name.sources as u64));
+    table.whole("destinations", "", "Hosts that may receive", whole(&|row| row.name.destinations as u64));
+    let offered = real(&|row| input.gbps(row.offered));
+    table.real("offered_gbps", "Gb/s", "Messages created in the measurement", offered);
+    let accepted = real(&|row| input.gbps(row.accepted()));
+    table.real("accepted_gbps", "Gb/s", "Packets delivered in the measurement", accepted);
+    let share = real(&|row| input.gbps(row.accepted()) / row.name.source_gbps);
+    let text = "Accepted throughput as a fraction of the link rates of its sources";
+    table.real("source_share", "fraction", text, share);
+    let share = real(&|row| input.gbps(row.accepted()) / row.name.destination_gbps);
+    let text = "Accepted throughput as a fraction of the link rates of its destinations";
+    table.real("destination_share", "fraction", text, share);
+    table.whole("packets", "", "Packets delivered in the measurement", whole(&|row| row.counts.packets));
+    table.whole("bytes", "B", "Bytes delivered in the measurement", whole(&|row| row.counts.bytes));
+    let text = "Messages whose last packet was delivered in the measurement";
+    table.whole("messages", "", text, whole(&|row| row.counts.messages));
+    let text = "Flows of this entry alone that offered or delivered packets in the measurement";
+    table.whole("flows", "", text, whole(&|row| row.flows as u64));
+    let text = "Jain's fairness index over the accepted throughput of its flows; nothing if it shares flows with another entry";
+    table.real("jain", "", text, real(&|row| row.jain)).labelled("fairness (Jain)");
+    latency_columns(&mut table, rows);
+    trip_columns(&mut table, rows);
+    table
+}
+
+fn latency_columns(table: &mut Table, rows: &[EntryRow<'_>]) {
+    let latencies: Vec<Latency> = rows.iter().map(EntryRow::latency).collect();
+    let of = |value: fn(&Latency) -> f64| latencies.iter().map(value).collect::<Vec<f64>>();
+    let created = rows.iter().map(|row| row.counts.created as i64).collect();
+    table.whole("latency_packets", "", "Delivered packets that were created in the measurement", created);
+    table.real("latency_mean_ns", "ns", "Mean latency, from creation to delivery", of(|l| l.mean));
+    table.real("latency_min_ns", "ns", "Smallest latency", of(|l| l.min));
+    table.real("latency_p50_ns", "ns", "Median latency, to 0.4 %", of(|l| l.p50));
+    table.real("latency_p99_ns", "ns", "99 % of the latencies are not larger, to 0.4 %", of(|l| l.p99));
+    table.real("latency_p999_ns", "ns", "99.9 % of the latencies are not larger, to 0.4 %", of(|l| l.p999));
+    table.real("latency_max_ns", "ns", "Largest latency", of(|l| l.max));
+    let network =
+        rows.iter().map(|row| row.counts.network as f64 / row.counts.created as f64 * 1e-3).collect();
+    let text = "Mean latency from the first byte on the wire";
+    table.real("network_mean_ns", "ns", text, network).labelled("mean network latency");
+}
+
+fn trip_columns(table: &mut Table, rows: &[EntryRow<'_>]) {
+    let trips: Vec<Latency> = rows.iter().map(EntryRow::trip).collect();
+    let of = |value: fn(&Latency) -> f64| trips.iter().map(value).collect::<Vec<f64>>();
+    let answered = rows.iter().map(|row| row.trips.answered as i64).collect();
+    table.whole("answered", "", "Of requests: responses that were whole in the measurement", answered);
+    let text = "Of requests created in the measurement: mean time until the response was whole";
+    table.real("round_trip_mean_ns", "ns", text, of(|l| l.mean));
+    table.real("round_trip_p50_ns", "ns", "Median of the same, to 0.4 %", of(|l| l.p50));
+    table.real("round_trip_p99_ns", "ns", "99 % of them are not larger, to 0.4 %", of(|l| l.p99));
+    table.real("round_trip_max_ns", "ns", "Largest of them", of(|l| l.max));
 }
