@@ -19,6 +19,7 @@ from fabricsim.cli.ordering_options import ordering_demo
 from fabricsim.cli.perftest import perftest
 from fabricsim.cli.plot import plot
 from fabricsim.cli.progress import run_progress
+from fabricsim.cli.repeated import run_repeated
 from fabricsim.cli.report import report
 from fabricsim.cli.reproduce import reproduce
 from fabricsim.cli.route import route
@@ -29,6 +30,7 @@ from fabricsim.cli.state import (
     Json,
     Memory,
     Out,
+    Seeds,
     Set,
     in_folder,
     output,
@@ -87,6 +89,7 @@ def run(
     force: Force = False,
     memory: Memory = None,
     plot: Annotated[bool, typer.Option("--plot", help="Draw the pictures as well.")] = False,
+    seeds: Seeds = None,
     bound: Annotated[
         bool, typer.Option("--bound", help="Say what part of the largest possible throughput was reached.")
     ] = False,
@@ -94,6 +97,11 @@ def run(
     """Run an experiment, print a short table, write a run folder."""
     experiment = read(file, set)
     warnings = warn(experiment)
+    if seeds is not None:
+        run_repeated(
+            experiment, seeds, out=out, json=json, force=force, memory=memory, plot=plot, bound=bound
+        )
+        return
     failed: NotStoredError | None = None
     with Interrupt() as interrupt:
         try:

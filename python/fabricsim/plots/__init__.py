@@ -2,6 +2,7 @@
 
 from fabricsim.plots.comparison import comparison
 from fabricsim.plots.congestion import congestion
+from fabricsim.plots.entries import entries
 from fabricsim.plots.jobs import jobs
 from fabricsim.plots.latency import latency_cdf, load_latency
 from fabricsim.plots.links import links
@@ -9,6 +10,7 @@ from fabricsim.plots.parameters import over_parameters
 from fabricsim.plots.routers import routers
 from fabricsim.plots.sequence import sequence
 from fabricsim.plots.sets import PLOTS, Part, draw, plot_folder, save_plots, save_sweep_plots, save_tune_plots
+from fabricsim.plots.sets_of_seeds import sets_of_seeds
 from fabricsim.plots.subnets import link_loads
 from fabricsim.plots.theme import Format, save
 from fabricsim.plots.throughput import flow_names, throughput
@@ -22,6 +24,7 @@ __all__ = [
     "completion",
     "congestion",
     "draw",
+    "entries",
     "flow_names",
     "jobs",
     "latency_cdf",
@@ -36,6 +39,7 @@ __all__ = [
     "save_sweep_plots",
     "save_tune_plots",
     "sequence",
+    "sets_of_seeds",
     "throughput",
     "transport",
 ]
