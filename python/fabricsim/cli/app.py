@@ -44,6 +44,7 @@ from fabricsim.cli.state import (
 from fabricsim.cli.sweep import sweep
 from fabricsim.cli.tables import print_facts, print_result
 from fabricsim.cli.tune import tune
+from fabricsim.cli.what_if import what_if
 from fabricsim.errors import FabricsimError
 from fabricsim.native import schema as experiment_schema
 from fabricsim.native import version as engine_version
@@ -218,4 +219,5 @@ def schema() -> None:
 app.command()(plot)
 app.command()(sweep)
 app.command()(tune)
+app.command("what-if")(what_if)
 app.command()(reproduce)

@@ -3,6 +3,7 @@
 from fabricsim.plots.comparison import comparison
 from fabricsim.plots.congestion import congestion
 from fabricsim.plots.entries import entries
+from fabricsim.plots.failures import failures
 from fabricsim.plots.jobs import jobs
 from fabricsim.plots.latency import latency_cdf, load_latency
 from fabricsim.plots.links import links
@@ -25,6 +26,7 @@ __all__ = [
     "congestion",
     "draw",
     "entries",
+    "failures",
     "flow_names",
     "jobs",
     "latency_cdf",
