@@ -126,7 +126,7 @@ drain = "empty"
 fn every_request_is_answered_in_every_number_of_partitions() {
     let text = MIXED.replace("neighbour-free", "uniform");
     let alone = run(&text, &[]);
-    let requests = stream(&alone.summary.entries, "uniform");
+    let requests = stream(&alone.summary.entries, "uniform #1");
     let answered = requests.answered_per_s.unwrap() * 2e-3;
     assert_eq!(answered.round(), 9.0 * 40.0, "{:?}", alone.summary.entries);
     assert_eq!(alone.invariants.in_flight, 0);
