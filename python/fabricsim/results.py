@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from fabricsim.errors import InputError
+from fabricsim.hosts import Groups
 from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
-from fabricsim.hosts import Groups
 from fabricsim.native import NativeOutcome
 from fabricsim.sums import groups_of, sums
 

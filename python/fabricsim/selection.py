@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fabricsim.errors import InputError
-from fabricsim.lazy import pandas as pd
 from fabricsim.hosts import Groups, host_test
+from fabricsim.lazy import pandas as pd
 from fabricsim.results import Result
 
 _TIMES_NS = {"ps": 1e-3, "ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "min": 6e10}

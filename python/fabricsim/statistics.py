@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from fabricsim.errors import InputError
+from fabricsim.lazy import numpy as np
 
 CONFIDENCE = 0.95
 """Confidence of intervals, unless another is given."""

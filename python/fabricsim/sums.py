@@ -6,11 +6,10 @@ import tomllib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
 from fabricsim.errors import InputError
 from fabricsim.hosts import Groups, host_test
+from fabricsim.lazy import numpy as np
+from fabricsim.lazy import pandas as pd
 
 COLUMNS: dict[str, tuple[str, str]] = {
     "flows": ("", "Flows that are summed up"),

@@ -9,9 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-import pandas as pd
-
 from fabricsim.errors import FabricsimError, InputError, InterruptedBuildError
+from fabricsim.lazy import pandas as pd
 from fabricsim.memory import Allowance, shared
 from fabricsim.results import Result, finite, set_column_notes
 from fabricsim.run import run

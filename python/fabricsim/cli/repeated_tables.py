@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
@@ -12,6 +11,7 @@ from fabricsim.catalogue import FRACTION, Entry
 from fabricsim.cli.numbers import missing, nanoseconds, percent, plain
 from fabricsim.cli.traffic import narrow
 from fabricsim.compare import RepeatedComparison
+from fabricsim.lazy import pandas as pd
 from fabricsim.statistics import CONFIDENCE
 from fabricsim.sweep import SweepResult
 from fabricsim.sweep.table import entry as entry_of

@@ -15,7 +15,6 @@ from fabricsim.cli.repeated_tables import print_repeated
 from fabricsim.cli.routers import print_routers
 from fabricsim.cli.traffic import print_entries, print_flows
 from fabricsim.cli.transport import print_messages, transport_rows
-from fabricsim.lazy import pandas as pd
 from fabricsim.results import Result, flatten
 from fabricsim.sweep import SweepResult
 from fabricsim.sweep.table import BOUND

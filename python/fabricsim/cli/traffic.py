@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import pandas as pd
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
 from fabricsim.cli.numbers import fixed, missing, nanoseconds, percent
+from fabricsim.lazy import pandas as pd
 from fabricsim.results import Result, destination_share, final_destination_share
 
 MOST_ENTRIES = 24

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from fabricsim.errors import FabricsimError, InputError
+from fabricsim.lazy import pandas as pd
 from fabricsim.results import Result, finite
 from fabricsim.statistics import CONFIDENCE, difference, estimate
 from fabricsim.store import read_manifest

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
+from fabricsim.lazy import pandas as pd
 from fabricsim.statistics import CONFIDENCE, Estimate, estimate
 
 SEED = "seed"

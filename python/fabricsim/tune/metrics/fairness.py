@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
-
 from fabricsim.sums import jain
 from fabricsim.tune.metrics.run import Measured, Which, not_for
 
