@@ -122,7 +122,7 @@ def torus_link_fails(file: Path) -> Shown:
 def torus_closed_loop(file: Path) -> Shown:
     windows = axis(file, "traffic.0.window")
     reads = [
-        fs.run(file, set={"traffic.0.window": window}).manifest["summary"]["streams"][0] for window in windows
+        fs.run(file, set={"traffic.0.window": window}).manifest["summary"]["entries"][0] for window in windows
     ]
     rates = [read["answered_per_s"] / 64 / 1e6 for read in reads]
     trips = [read["round_trip_ns"] for read in reads]

@@ -36,6 +36,7 @@ from fabricsim.session import Session, Snapshot
 from fabricsim.spec import Experiment, as_experiment
 from fabricsim.sweep import Saturation, SweepResult, load_sweep, saturation, sweep
 from fabricsim.tune import TuneResult, load_tune, opensm_options, tune
+from fabricsim.what_if import WhatIf, what_if
 
 if _TYPE_CHECKING:
     from fabricsim import mpi, verbs
@@ -61,6 +62,7 @@ __all__ = [
     "SweepResult",
     "Topology",
     "TuneResult",
+    "WhatIf",
     "age_parameters",
     "as_experiment",
     "bound",
@@ -83,6 +85,7 @@ __all__ = [
     "tune",
     "verbs",
     "version",
+    "what_if",
 ]
 
 

@@ -57,7 +57,20 @@ def key(name: str) -> Entry:
     for pattern, entry in _patterns():
         if match := pattern.fullmatch(name):
             return dataclasses.replace(entry, name=name, label=f"{entry.label}, {', '.join(match.groups())}")
+    if (found_in := _of_entry(name)) is not None:
+        return found_in
     return Entry(name, name.replace("_", " ").replace(".", " "))
+
+
+def _of_entry(name: str) -> Entry | None:
+    """A figure of an entry of the traffic list, or of a job: `traffic.incast.latency_ns.mean`."""
+    for key_of, entry in _keys().items():
+        figure = key_of.removeprefix("entries[]")
+        if figure == key_of or not name.endswith(figure) or not name.startswith(("traffic.", "jobs.")):
+            continue
+        whose = name.removesuffix(figure).removeprefix("traffic.").removeprefix("jobs.").replace(".", " ")
+        return dataclasses.replace(entry, name=name, label=f"{entry.label}, {whose.strip(chr(34))}")
+    return None
 
 
 def keys(part: str, *names: str) -> list[Entry]:

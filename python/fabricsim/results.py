@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from fabricsim.errors import InputError
+from fabricsim.hosts import Groups
 from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
 from fabricsim.native import NativeOutcome
+from fabricsim.sums import groups_of, sums
 
 
 @dataclass(frozen=True)
@@ -38,9 +40,10 @@ class Result:
 
     @property
     def summary(self) -> pd.Series[Any]:
-        """Totals by dotted name (`latency_ns.mean`, `accepted_load`)."""
-        scalars = flatten(self.manifest["summary"])
-        return pd.Series(scalars, name=str(self.manifest.get("name", "run")), dtype=object)
+        """Totals by dotted name (`latency_ns.mean`, `accepted_load`, `traffic.incast.accepted_load`)."""
+        return pd.Series(
+            scalars(self.manifest["summary"]), name=str(self.manifest.get("name", "run")), dtype=object
+        )
 
     @property
     def flows(self) -> pd.DataFrame:
@@ -83,9 +86,22 @@ class Result:
         return self.table("jobs")
 
     @property
-    def streams(self) -> pd.DataFrame:
-        """A row for each traffic entry, its responses, and each job; none without responses and jobs."""
-        return self.table("streams")
+    def entries(self) -> pd.DataFrame:
+        """A row for each entry of the traffic list, the responses to its messages, and each job."""
+        return self.table("entries")
+
+    def by(self, what: str, groups: Groups | None = None) -> pd.DataFrame:
+        """The table `flows` summed up, a row for each source, destination, entry, or pair of groups of hosts.
+
+        Args:
+            what: "source", "destination", "entry" or "group".
+            groups: of "group": lists of hosts (names, patterns with `*`) by name; by default those of the experiment.
+
+        Raises:
+            InputError: `what` is none of these, or there are no groups.
+        """
+        known = groups_of(str(self.manifest.get("experiment", ""))) if groups is None else groups
+        return sums(self.flows, what, known)
 
     @property
     def router_ports(self) -> pd.DataFrame:
@@ -252,6 +268,36 @@ def tree_spans(trees: pd.DataFrame) -> tuple[pd.Series[float], pd.Series[float]]
     if "until_ns" in trees:
         return trees["time_ns"], trees["until_ns"]
     return trees["since_ns"], trees["time_ns"]
+
+
+MOST_ENTRIES = 64
+"""Entries of which `scalars` has the figures."""
+
+
+def scalars(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """The scalars of a summary by dotted name, with those of its entries (`traffic.incast.accepted_load`).
+
+    An entry without a name that is the only one has no figures of its own: the totals are those.
+    """
+    found = flatten(summary)
+    entries = summary.get("entries") or []
+    if len(entries) == 1 and entries[0]["key"] == "traffic.0":
+        return found
+    for entry in entries[:MOST_ENTRIES]:
+        figures = {name: value for name, value in entry.items() if name not in _DESCRIPTION}
+        found |= {
+            name: value for name, value in flatten(figures, f"{entry['key']}.").items() if _is_of(entry, name)
+        }
+    return found
+
+
+_DESCRIPTION = ("entry", "key", "kind", "text", "sources", "destinations")
+"""Keys of an entry that are no results."""
+
+
+def _is_of(entry: Mapping[str, Any], name: str) -> bool:
+    """False for figures of requests in other entries."""
+    return entry["kind"] == "request" or not name.endswith((".answered_per_s", ".round_trip_ns"))
 
 
 def flatten(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fabricsim.errors import InputError
+from fabricsim.hosts import Groups, host_test
 from fabricsim.lazy import pandas as pd
 from fabricsim.results import Result
 
 _TIMES_NS = {"ps": 1e-3, "ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "min": 6e10}
-Groups = Mapping[str, Sequence[str]]
 
 
 def to_ns(text: str) -> float:
@@ -37,23 +37,6 @@ def ends(flow: str) -> tuple[str, str]:
     """Source and destination of `source->destination`; a side that is left out or `*` is any."""
     source, _, destination = flow.partition("->")
     return source.strip() or "*", destination.strip() or "*"
-
-
-def host_test(names: Iterable[str], groups: Groups) -> Callable[[str], bool]:
-    """True if a host is one of `names`: hosts, patterns with `*`, groups. `*` alone is also the host `*` of tables."""
-    patterns = [re.escape(name).replace(r"\*", ".*") for name in _expanded(names, groups, set())]
-    whole = re.compile("|".join(f"(?:{pattern})" for pattern in patterns) or r"(?!)")
-    return lambda host: whole.fullmatch(host) is not None
-
-
-def _expanded(names: Iterable[str], groups: Groups, seen: set[str]) -> list[str]:
-    found: list[str] = []
-    for name in names:
-        if name not in groups:
-            found.append(name)
-        elif name not in seen:
-            found += _expanded(groups[name], groups, seen | {name})
-    return found
 
 
 class Flows:

@@ -29,7 +29,7 @@ def table(*events: Event, **others: Any) -> pd.DataFrame:
     for time, host, step, what, again, seq in events:
         kind, _, flags = what.partition("|")
         row = {"time_ns": time, "host": host, "peer": B if host == A else A, "step": step, "packet": kind}
-        row |= {"flags": flags, "cid": 0, "seq": seq, "cnt": 0, "stream": "s" if kind == "REQ" else ""}
+        row |= {"flags": flags, "cid": 0, "seq": seq, "cnt": 0, "entry": "s" if kind == "REQ" else ""}
         rows.append(
             row | {"message": 0, "number": seq if kind == "REQ" else 0, "again": int(bool(again))} | others
         )

@@ -91,7 +91,7 @@ def test_requests_and_responses_are_told_apart() -> None:
         run=spec.Run(duration="1 ms"),
     )
     run = fs.run(experiment)
-    rows = run.streams.set_index("stream")
+    rows = run.entries.set_index("entry")
     assert rows.loc["get", "latency_mean_ns"] == 200.0
     assert rows.loc["get response", "latency_mean_ns"] == 600.0
     assert rows.loc["get", "round_trip_mean_ns"] == 800.0

@@ -87,7 +87,7 @@ def test_parallel_cables_are_one_line_with_their_mean(result: fs.Result) -> None
 def test_a_run_without_a_table_says_so(result: fs.Result) -> None:
     with pytest.raises(fs.InputError, match="no table 'series'"):
         plots.throughput(replace(result, frames={}))
-    with pytest.raises(fs.InputError, match="there are: throughput"):
+    with pytest.raises(fs.InputError, match="there are: entries, throughput"):
         plots.draw(result, "pie")
 
 
@@ -223,7 +223,7 @@ def test_transport_shows_the_fullest_hosts_and_the_rest(result: fs.Result) -> No
 
 MESSAGES = pd.DataFrame(
     {
-        "stream": ["small", "large", "none"],
+        "entry": ["small", "large", "none"],
         "messages": [1000, 1, 0],
         "completion_p50_ns": [1000.0, 50000.0, np.nan],
         "completion_p99_ns": [2000.0, 50000.0, np.nan],

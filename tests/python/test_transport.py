@@ -61,7 +61,7 @@ def result(file: Path) -> fs.Result:
 
 
 def test_tables_by_name(result: fs.Result) -> None:
-    assert result.messages["stream"].tolist() == ["long", "short"]
+    assert result.messages["entry"].tolist() == ["long", "short"]
     assert result.transport["delivered"].sum() == result.summary["transport.delivered"]
     assert result.transport_series["reorder_buffer_max"].max() == result.summary["transport.most_reordering"]
     assert result.columns("messages").loc["completion_p99_ns", "unit"] == "ns"
@@ -121,7 +121,7 @@ def test_metrics(result: fs.Result, file: Path) -> None:
     found = {name: measure(run, Which(f"completion_{name}")) for name in ("mean", "p99", "p999")}
     for name, value in found.items():
         assert value == result.summary[f"transport.completion_ns.{name}"]
-    table = result.messages.set_index("stream")
+    table = result.messages.set_index("entry")
     for name in ("mean", "p99", "p999"):
         own = measure(run, Which(f"completion_{name}", ("short",)))
         assert own == table.loc["short", f"completion_{name}_ns"]

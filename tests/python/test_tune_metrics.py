@@ -13,8 +13,8 @@ from scipy import stats
 
 import fabricsim as fs
 from fabricsim.selection import Flows, to_ns
+from fabricsim.statistics import interval
 from fabricsim.sweep.quantity import quantity
-from fabricsim.tune.confirm import interval
 from fabricsim.tune.metrics import METRICS, Measured, Which, measure
 from fabricsim.tune.parameters import parameter
 from fabricsim.tune.pareto import best, dominates, front

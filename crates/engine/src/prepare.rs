@@ -10,7 +10,9 @@ use fabricsim_spec::{Experiment, OrderingMode, SpecError};
 use fabricsim_topology::{Graph, LinkClass, Shape, failed_links};
 use fabricsim_units::{HostId, LinkId};
 use fabricsim_verbs::Costs;
-use fabricsim_workload::{HostGrid, Hosts, MulticastGroup, StreamInfo, StreamKind, Workload, WorkloadError};
+use fabricsim_workload::{
+    HostGrid, Hosts, MulticastGroup, StreamEnd, StreamInfo, StreamKind, Workload, WorkloadError,
+};
 
 use crate::ages::AgingBuilder;
 use crate::fault_plan::FaultPlan;
@@ -133,10 +135,17 @@ impl Prepared {
             group.senders.dedup();
         }
         self.devices = hosts.iter().map(|(&host, &costs)| (host, costs)).collect();
+        let rate = |host: HostId| {
+            self.graph.links[self.graph.hosts[host.index()].link.index()].parameters.rate.as_gbps()
+        };
+        let ends = StreamEnd { hosts: hosts.len(), gbps: hosts.keys().map(|&host| rate(host)).sum() };
         self.workload.streams.push(StreamInfo {
             name: "verbs".to_owned(),
+            key: "verbs".to_owned(),
+            text: format!("programs that use verbs on {} hosts", hosts.len()),
             kind: StreamKind::Traffic,
-            sources: hosts.len(),
+            sources: ends,
+            destinations: ends,
             mean_bytes: f64::NAN,
             service_class: 0,
             ordering: OrderingMode::None,

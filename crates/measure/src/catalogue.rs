@@ -80,7 +80,7 @@ pub fn catalogue() -> Vec<TableEntry> {
     let mut all = Vec::new();
     for algorithm in [CongestionAlgorithm::Infiniband, CongestionAlgorithm::Dcqcn] {
         let recorder = Recorder::new(&everything())
-            .with_streams(0)
+            .with_entries(0)
             .with_jobs()
             .with_congestion(algorithm)
             .with_router_counters(&Switch::default())
@@ -187,6 +187,7 @@ mod tests {
         let catalogue = catalogue();
         let names: Vec<&str> = catalogue.iter().map(|table| table.name).collect();
         let expected = [
+            "entries",
             "flows",
             "series",
             "hosts",
@@ -198,7 +199,6 @@ mod tests {
             "hops",
             "batches",
             "congestion_series",
-            "streams",
             "jobs",
             "messages",
             "transport_series",

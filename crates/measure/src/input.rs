@@ -1,12 +1,14 @@
 //! Input of tables and summaries, the same for all collectors.
 
+use std::collections::BTreeSet;
+
 use fabricsim_model::Table;
 use fabricsim_units::{HostId, Time};
 
 use crate::collectors::LaneCounters;
 use crate::flow::{Flow, FlowRow, Key};
 use crate::timeline::Timeline;
-use crate::{Names, Outcome, RecorderConfig, Window};
+use crate::{Histogram, Names, Outcome, RecorderConfig, Window};
 
 /// Input of the tables.
 pub(crate) struct TableInput<'a> {
@@ -18,6 +20,10 @@ pub(crate) struct TableInput<'a> {
     pub(crate) measured: Time,
     /// The rows of the table `flows`.
     pub(crate) flows: Vec<FlowRow<'a>>,
+    /// Entries that share a flow with another.
+    pub(crate) sharing: BTreeSet<u16>,
+    /// Latencies of each entry.
+    pub(crate) latencies: &'a [Histogram<7>],
     /// Use of each lane of each sending port: all lanes of the first port, then those of the second.
     pub(crate) links: &'a [LaneCounters],
     /// Columns that collectors add to each other's tables.
@@ -69,7 +75,9 @@ impl TableInput<'_> {
     /// All flows as one.
     pub(crate) fn all_flows(&self) -> Flow {
         let mut all = Flow::default();
-        self.flows.iter().for_each(|row| all.add(&row.flow));
+        self.flows.iter().for_each(|row| {
+            all.add(&row.flow);
+        });
         all
     }
 

@@ -28,15 +28,15 @@ mod window;
 pub use batch::{Batch, FEWEST, Interval, interval};
 pub use catalogue::{ColumnEntry, ColumnKind, TableEntry, add_table, catalogue, label};
 pub use collectors::{
-    BatchesSummary, Confidence, CongestionSummary, FlowSummary, FlowsSummary, Hops, HostsSummary,
-    IterationTimes, JobSummary, JobsSummary, LatencySummary, NoKeys, QueuePairCounts, QueuePairSummary,
-    RouterSummaries, RouterSummary, SATURATED, StreamSummary, Summary, TransportCounts, TransportSummary,
+    BatchesSummary, Confidence, CongestionSummary, EntrySummary, FlowSummary, FlowsSummary, Hops,
+    HostsSummary, IterationTimes, JobSummary, JobsSummary, LatencySummary, NoKeys, QueuePairCounts,
+    QueuePairSummary, RouterSummaries, RouterSummary, SATURATED, Summary, TransportCounts, TransportSummary,
 };
 pub use config::RecorderConfig;
 pub use fairness::{STARVING, jain};
 pub use flow::MOST_FLOWS;
 pub use histogram::{Bucket, Histogram};
-pub use names::{JobName, Names, PortName, RouterPort, StreamName};
+pub use names::{EntryName, JobName, Names, PortName, RouterPort};
 pub use outcome::{OfferedLoad, Outcome};
 pub use recorder::Recorder;
 pub use report::Report;

@@ -7,8 +7,8 @@ pub struct Names {
     pub hosts: Vec<String>,
     /// Sending ports, by number.
     pub ports: Vec<PortName>,
-    /// Streams of messages, by number; empty if they are not kept apart.
-    pub streams: Vec<StreamName>,
+    /// Entries, by the number of their stream of messages.
+    pub entries: Vec<EntryName>,
     /// Jobs.
     pub jobs: Vec<JobName>,
     /// Ports of switches, if their performance counters are recorded.
@@ -26,13 +26,25 @@ pub struct PortName {
     pub class: String,
 }
 
-/// Name and kind of a stream, for tables.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StreamName {
+/// Name and ends of an entry (of the traffic list, the responses to one, or a job), for tables.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EntryName {
     /// Its name.
     pub name: String,
-    /// Kind of the stream, one word.
+    /// Begin of the names of its metrics: `traffic.incast`.
+    pub key: String,
+    /// Kind of the entry, one word.
     pub kind: &'static str,
+    /// What it sends, in a few words.
+    pub text: String,
+    /// Hosts that send.
+    pub sources: usize,
+    /// Sum of their link rates, Gb/s.
+    pub source_gbps: f64,
+    /// Hosts that may receive.
+    pub destinations: usize,
+    /// Sum of their link rates, Gb/s.
+    pub destination_gbps: f64,
 }
 
 /// Name of a job in tables, and its size.

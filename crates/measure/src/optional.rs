@@ -1,14 +1,15 @@
-//! Collectors that a recorder has only on request. No cost otherwise.
+//! Collectors and details that a recorder has only on request. No cost otherwise.
 
 use fabricsim_spec::{CongestionAlgorithm, Switch};
 
 use crate::Recorder;
-use crate::collectors::{Congestion, Routers, Streams, Transport};
+use crate::collectors::{Congestion, Entries, Routers, Transport};
 
 impl Recorder {
-    /// Keeps `count` streams of messages apart.
-    pub fn with_streams(mut self, count: usize) -> Self {
-        self.collectors.streams = Some(Box::new(Streams::of(count)));
+    /// Keeps `count` entries apart: streams of messages, whose numbers are below it.
+    pub fn with_entries(mut self, count: usize) -> Self {
+        self.collectors.entries = Entries::of(count);
+        self.collectors.latency.keep_apart(count);
         self
     }
 

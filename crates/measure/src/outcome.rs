@@ -31,6 +31,8 @@ pub struct OfferedLoad {
     pub source: HostId,
     /// Its destination; `None` if destinations are drawn.
     pub destination: Option<HostId>,
+    /// Number of its stream of messages; `None` for messages of a session's caller.
+    pub stream: Option<u16>,
     /// Bytes of the messages created within the window (of a saturating source: what its link would have carried).
     pub bytes: u64,
 }

@@ -28,13 +28,16 @@ impl Recorder {
     pub(crate) fn table_input<'a>(&'a self, names: &'a Names, outcome: &'a Outcome) -> TableInput<'a> {
         let Self { config, timeline, collectors } = self;
         let further = collectors.further_flows();
+        let flows = collectors.flows.rows(further, &outcome.offers, config.hosts);
         TableInput {
             config,
             timeline,
             names,
             outcome,
             measured: timeline.window.length(outcome.end),
-            flows: collectors.flows.rows(further, &outcome.offers, config.hosts),
+            flows: flows.rows,
+            sharing: flows.sharing,
+            latencies: collectors.latency.of_entries(),
             links: &collectors.links.counters,
             added: collectors,
         }

@@ -107,6 +107,7 @@ fn report(recorder: &Recorder) -> Report {
     let offer = |source: u32, destination: Option<u32>| OfferedLoad {
         source: HostId(source),
         destination: destination.map(HostId),
+        stream: Some(0),
         bytes: 100_000,
     };
     let outcome = Outcome {

@@ -38,6 +38,7 @@ fn outcome(end: Time, hosts: u32, offers: &[(u32, Option<u32>, u64)]) -> Outcome
     let offer = |&(source, destination, bytes): &(u32, Option<u32>, u64)| OfferedLoad {
         source: HostId(source),
         destination: destination.map(HostId),
+        stream: Some(0),
         bytes,
     };
     let rates = vec![Rate::new(8_000_000_000).unwrap(); hosts as usize];
@@ -137,6 +138,7 @@ fn tables_of_a_shared_sink() {
     let report = recorder.report(&names(4, 2), &outcome);
     let found: Vec<_> = report.tables.iter().map(|table| (table.name, rows(&report, table.name))).collect();
     let expected = [
+        ("entries", 0),
         ("flows", 3),
         ("series", 2 * 140),
         ("hosts", 4),

@@ -1,7 +1,7 @@
 //! Columns of tables, computed by hand.
 
 use fabricsim_measure::{
-    JobName, Names, Outcome, PortName, Recorder, RecorderConfig, Report, RouterPort, StreamName,
+    EntryName, JobName, Names, Outcome, PortName, Recorder, RecorderConfig, Report, RouterPort,
     TransportCounts,
 };
 use fabricsim_model::{Data, Exchange, ExchangeStep, Grant, Label, Observer, Packet, PacketKind};
@@ -151,8 +151,8 @@ fn completion_times_of_messages() {
     complete(0, Time::us(201), 4);
     complete(1, Time::us(300), 9);
     complete(1, Time::us(99), 1);
-    let stream = |name: &str| StreamName { name: name.into(), kind: "plain" };
-    let names = Names { streams: vec![stream("a"), stream("b")], ..names(1) };
+    let stream = |name: &str| EntryName { name: name.into(), ..EntryName::default() };
+    let names = Names { entries: vec![stream("a"), stream("b")], ..names(1) };
     let report = recorder.report(&names, &outcome());
     assert_eq!(column(&report, "messages", "messages"), Data::Whole(vec![2, 1]));
     assert_eq!(reals(&report, "messages", "completion_mean_ns"), [3000.0, 9000.0]);

@@ -103,7 +103,7 @@ fn silent(prepared: &Prepared) -> Vec<String> {
         Some(format!(
             "{}: {count} of {} sources (the first: {name}) send nothing, since their only destination is themselves",
             stream.name,
-            count + stream.sources,
+            count + stream.sources.hosts,
         ))
     };
     workload.streams.iter().enumerate().filter_map(line).collect()

@@ -167,11 +167,14 @@ fn offers<B: Recording>(engine: &mut Engine<B>, end: Time) -> Vec<OfferedLoad> {
         let offer = |(stream, bytes)| OfferedLoad {
             source: host,
             destination: source.fixed_destination(stream),
+            stream: Some(stream),
             bytes,
         };
         offers.extend(bytes.into_iter().map(offer));
         let injected = source.injected();
-        offers.extend(injected.map(|(to, bytes)| OfferedLoad { source: host, destination: Some(to), bytes }));
+        let by_caller =
+            |(to, bytes)| OfferedLoad { source: host, destination: Some(to), stream: None, bytes };
+        offers.extend(injected.map(by_caller));
     }
     offers.sort_by_key(|offer| (offer.source, offer.destination));
     offers

@@ -1,12 +1,12 @@
 //! The recorder of a run, and the names that its tables show.
 
 use fabricsim_engine::Prepared;
-use fabricsim_measure::{JobName, Names, PortName, Recorder, RecorderConfig, StreamName};
+use fabricsim_measure::{EntryName, JobName, Names, PortName, Recorder, RecorderConfig};
 use fabricsim_model::Observer;
 use fabricsim_session::Feed;
 use fabricsim_spec::OrderingMode;
 use fabricsim_topology::LinkClass;
-use fabricsim_workload::StreamKind;
+use fabricsim_workload::{StreamInfo, StreamKind};
 
 use crate::routers;
 
@@ -53,9 +53,11 @@ pub(crate) fn config(prepared: &Prepared, ends_early: bool) -> RecorderConfig {
 /// A recorder of a partition.
 pub(crate) fn recorder(config: &RecorderConfig, prepared: &Prepared) -> Recorder {
     let Prepared { experiment, workload, .. } = prepared;
-    let mut recorder = Recorder::new(config).with_congestion(experiment.congestion_control.algorithm);
+    let mut recorder = Recorder::new(config)
+        .with_entries(workload.streams.len())
+        .with_congestion(experiment.congestion_control.algorithm);
     if workload.streams.iter().any(|stream| stream.kind != StreamKind::Traffic) {
-        recorder = recorder.with_streams(workload.streams.len()).with_jobs();
+        recorder = recorder.with_jobs();
     }
     if experiment.queue_pairs.is_some() {
         recorder = recorder.with_queue_pairs(workload.streams.len());
@@ -69,7 +71,20 @@ pub(crate) fn recorder(config: &RecorderConfig, prepared: &Prepared) -> Recorder
     recorder
 }
 
-/// The names of hosts, ports, streams and jobs.
+fn entry(stream: &StreamInfo) -> EntryName {
+    EntryName {
+        name: stream.name.clone(),
+        key: stream.key.clone(),
+        kind: stream.kind.name(),
+        text: stream.text.clone(),
+        sources: stream.sources.hosts,
+        source_gbps: stream.sources.gbps,
+        destinations: stream.destinations.hosts,
+        destination_gbps: stream.destinations.gbps,
+    }
+}
+
+/// The names of hosts, ports, entries and jobs.
 pub(crate) fn names(prepared: &Prepared) -> Names {
     let Prepared { experiment, graph, workload, .. } = prepared;
     let port = |channel: u32| PortName {
@@ -90,11 +105,7 @@ pub(crate) fn names(prepared: &Prepared) -> Names {
         directions,
         hosts: graph.hosts.iter().map(|host| host.name.clone()).collect(),
         ports: (0..2 * graph.links.len() as u32).map(port).collect(),
-        streams: workload
-            .streams
-            .iter()
-            .map(|stream| StreamName { name: stream.name.clone(), kind: stream.kind.name() })
-            .collect(),
+        entries: workload.streams.iter().map(entry).collect(),
         jobs: workload
             .jobs
             .iter()

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{everything, run, try_prepare};
-use fabricsim_measure::StreamSummary;
+use fabricsim_measure::EntrySummary;
 use fabricsim_simulation::Status;
 
 /// Two hosts on a switch; every latency is known.
@@ -36,14 +36,14 @@ const REQUEST_NS: f64 = 10.0 + 80.0 + 10.0 + 100.0;
 /// Response: three packets of 512, 512 and 176 bytes one after the other.
 const RESPONSE_NS: f64 = 10.0 + 80.0 + 10.0 + 1200.0;
 
-fn stream<'a>(streams: &'a [StreamSummary], name: &str) -> &'a StreamSummary {
-    streams.iter().find(|stream| stream.stream == name).unwrap()
+fn stream<'a>(streams: &'a [EntrySummary], name: &str) -> &'a EntrySummary {
+    streams.iter().find(|stream| stream.entry == name).unwrap()
 }
 
 #[test]
 fn a_round_trip_takes_what_its_parts_take() {
     let outcome = run(PAIR, &[]);
-    let streams = &outcome.summary.streams;
+    let streams = &outcome.summary.entries;
     let (request, response) = (stream(streams, "get"), stream(streams, "get response"));
     assert_eq!((request.kind, response.kind), ("request", "response"));
     assert_eq!((request.latency_ns.min, request.latency_ns.max), (REQUEST_NS, REQUEST_NS));
@@ -60,7 +60,7 @@ fn a_round_trip_takes_what_its_parts_take() {
 fn littles_law_holds_for_a_window() {
     for window in ["1", "2", "3"] {
         let outcome = run(PAIR, &[("traffic.0.window", window)]);
-        let request = stream(&outcome.summary.streams, "get").clone();
+        let request = stream(&outcome.summary.entries, "get").clone();
         let expected = window.parse::<f64>().unwrap() / (REQUEST_NS + 300.0 + RESPONSE_NS) * 1e9;
         let rate = request.answered_per_s.unwrap();
         // The response takes 1200 of the 1800 ns at the answering host's link: a second request waits for it.
@@ -84,7 +84,7 @@ fn open_loop_requests_are_answered_and_timed() {
         ),
     ];
     let outcome = run(PAIR, &overrides[2..]);
-    let request = stream(&outcome.summary.streams, "to");
+    let request = stream(&outcome.summary.entries, "to");
     // A message every 10 us.
     assert_eq!(request.answered_per_s, Some(1e5));
     let trip = request.round_trip_ns.unwrap();
@@ -126,9 +126,9 @@ drain = "empty"
 fn every_request_is_answered_in_every_number_of_partitions() {
     let text = MIXED.replace("neighbour-free", "uniform");
     let alone = run(&text, &[]);
-    let requests = stream(&alone.summary.streams, "uniform");
+    let requests = stream(&alone.summary.entries, "uniform #1");
     let answered = requests.answered_per_s.unwrap() * 2e-3;
-    assert_eq!(answered.round(), 9.0 * 40.0, "{:?}", alone.summary.streams);
+    assert_eq!(answered.round(), 9.0 * 40.0, "{:?}", alone.summary.entries);
     assert_eq!(alone.invariants.in_flight, 0);
     for partitions in ["2", "3", "7"] {
         let other = run(&text, &[("run.partitions", partitions)]);
@@ -141,7 +141,7 @@ fn every_request_is_answered_in_every_number_of_partitions() {
 fn a_drain_answers_what_was_asked() {
     let outcome = run(PAIR, &[("run.drain", "empty"), ("traffic.0.window", "4"), ("run.duration", "3 us")]);
     assert_eq!((outcome.invariants.in_flight, outcome.defect.as_str()), (0, ""));
-    let requests = outcome.summary.streams[0].clone();
+    let requests = outcome.summary.entries[0].clone();
     assert!(requests.round_trip_ns.unwrap().max > 0.0);
     // Every request has three packets of response.
     let injected = outcome.invariants.injected;
@@ -185,7 +185,7 @@ fn requests_and_responses_in_one_class_deadlock_and_in_two_do_not() {
     let apart = run(OWING, &[]);
     assert_eq!((apart.status, apart.defect.as_str()), (Status::Ok, ""));
     assert_eq!(apart.invariants.in_flight, 0);
-    let answered = stream(&apart.summary.streams, "uniform").answered_per_s.unwrap() * 1e-3;
+    let answered = stream(&apart.summary.entries, "uniform").answered_per_s.unwrap() * 1e-3;
     assert_eq!(answered.round(), 16.0 * 300.0);
 
     let together = run(OWING, &[("traffic.0.response.service_class", "0")]);

@@ -78,7 +78,7 @@ fn every_table_is_the_same_in_every_number_of_partitions() {
         assert!(outcome.invariants.packets_ok && outcome.invariants.lost.transport_loss > 0, "{mode}");
         let filled: Vec<&str> =
             outcome.tables.iter().filter(|table| !rows(table).is_empty()).map(|table| table.name).collect();
-        for table in ["exchanges", "transport", "messages", "transport_series", "jobs", "streams", "flows"] {
+        for table in ["exchanges", "transport", "messages", "transport_series", "jobs", "entries", "flows"] {
             // Without order there is nothing to be reordered.
             let is_empty = mode == "unordered" && table == "transport_series";
             assert!(filled.contains(&table) != is_empty, "{mode}: {table}, {filled:?}");

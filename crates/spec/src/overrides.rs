@@ -1,4 +1,4 @@
-//! Values that are set on top of a file: `traffic.0.load` = `0.4`.
+//! Values that are set on top of a file: `traffic.0.load` = `0.4`, or `traffic.incast.load` where an entry has that name.
 
 /// Maximum number of parts of a key: far more than an experiment has levels.
 const MOST_PARTS: usize = 32;
@@ -20,11 +20,7 @@ fn descend(mut at: &mut toml::Value, key: &str, value: toml::Value) -> Result<()
                 inner.entry(part).or_insert_with(|| toml::Value::Table(toml::Table::new()))
             }
             toml::Value::Array(items) => {
-                let length = items.len();
-                let index = part.parse::<usize>().ok().filter(|&i| i < length);
-                let index = index.ok_or_else(|| {
-                    format!("`{part}` is not an entry of this list: it has {length}, counted from 0")
-                })?;
+                let index = index_of(items, &part)?;
                 &mut items[index]
             }
             _ => return Err(format!("no key can be set below a plain value (at `{part}`)")),
@@ -32,6 +28,21 @@ fn descend(mut at: &mut toml::Value, key: &str, value: toml::Value) -> Result<()
     }
     *at = value;
     Ok(())
+}
+
+/// Place of an entry of a list: its number, or its `name`.
+fn index_of(items: &[toml::Value], part: &str) -> Result<usize, String> {
+    let name = |item: &toml::Value| item.get("name").and_then(toml::Value::as_str).map(str::to_owned);
+    let length = items.len();
+    if let Some(index) = part.parse::<usize>().ok().filter(|&index| index < length) {
+        return Ok(index);
+    }
+    if let Some(index) = items.iter().position(|item| name(item).as_deref() == Some(part)) {
+        return Ok(index);
+    }
+    let names: Vec<String> = items.iter().filter_map(name).filter(|name| !name.is_empty()).collect();
+    let names = if names.is_empty() { String::new() } else { format!(", named {}", names.join(", ")) };
+    Err(format!("`{part}` is not an entry of this list: it has {length}, counted from 0{names}"))
 }
 
 /// `links.named."SW11-SW12".rate` in its parts.
@@ -80,6 +91,27 @@ mod tests {
         }
         let deep = vec!["a"; 40_000].join(".");
         assert!(split_key(&deep).unwrap_err().contains("40000 parts"));
+    }
+
+    #[test]
+    fn entries_are_named_by_number_or_name() {
+        let mut table: toml::Table =
+            toml::from_str("[[traffic]]\nname = 'a.b'\n[[traffic]]\nload = 1.0\n[[traffic]]\nname = 'c'")
+                .unwrap();
+        set(&mut table, "traffic.c.load", "0.4").unwrap();
+        set(&mut table, "traffic.\"a.b\".load", "0.3").unwrap();
+        set(&mut table, "traffic.1.load", "0.2").unwrap();
+        let loads: Vec<f64> = table["traffic"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|entry| entry["load"].as_float().unwrap())
+            .collect();
+        assert_eq!(loads, [0.3, 0.2, 0.4]);
+        let error = set(&mut table, "traffic.d.load", "1").unwrap_err();
+        assert_eq!(error, "`d` is not an entry of this list: it has 3, counted from 0, named a.b, c");
+        let error = set(&mut table, "traffic.3.load", "1").unwrap_err();
+        assert!(error.starts_with("`3` is not an entry of this list"), "{error}");
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub const LARGEST_LOAD: f64 = 10.0;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Traffic {
-    /// A name for tables and plots.
+    /// A name for tables and plots, and for `--set traffic.NAME.load=...` instead of the number of the entry: unique, no number.
     #[serde(default)]
     pub name: String,
     /// Sending hosts: names, patterns with `*`, groups; by default all.

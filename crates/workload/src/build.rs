@@ -16,7 +16,7 @@ use crate::select::Selector;
 use crate::size::Sizes;
 use crate::source::Source;
 use crate::stream::{Entry, MessageStream};
-use crate::{Hosts, Problem, SilentSource, StreamInfo, StreamKind, WorkloadError};
+use crate::{Hosts, Problem, SilentSource, StreamEnd, StreamInfo, StreamKind, WorkloadError, describe};
 
 /// The traffic of an experiment, ready to run.
 #[derive(Clone, Debug)]
@@ -50,7 +50,8 @@ pub fn build(experiment: &Experiment, hosts: &Hosts, file: &str) -> Result<Workl
     let mut responses = Vec::new();
     let mut exchanges = Vec::new();
     let mut silent = Vec::new();
-    for (entry, traffic) in experiment.traffic.iter().enumerate() {
+    let names = describe::names(&experiment.traffic);
+    for ((entry, traffic), name) in experiment.traffic.iter().enumerate().zip(&names) {
         let place = ErrorLocation { file, list: "traffic", entry };
         let ordering = traffic.ordering.unwrap_or(experiment.transport.mode);
         let builder = Builder {
@@ -60,6 +61,7 @@ pub fn build(experiment: &Experiment, hosts: &Hosts, file: &str) -> Result<Workl
             groups: &groups,
             place,
             traffic,
+            name,
             ordering,
             partitions: partitions.as_ref(),
         };
@@ -67,22 +69,28 @@ pub fn build(experiment: &Experiment, hosts: &Hosts, file: &str) -> Result<Workl
         if let Some(response) = &traffic.response {
             let number = (experiment.traffic.len() + exchanges.len()) as u16;
             let exchange = builder.exchange(response, sizes, number)?;
-            responses.push(response_info(&info, response, &exchange, hosts.names.len()));
+            responses.push(response_info(&info, response, &exchange));
             exchanges.push(exchange);
         }
         streams.push(info);
     }
     streams.append(&mut responses);
     let jobs = job::build(experiment, &selector, hosts.names.len(), streams.len(), file)?;
-    streams.extend(experiment.jobs.iter().zip(&jobs).map(|(spec, (_, info))| StreamInfo {
-        name: info.name.clone(),
-        kind: StreamKind::Job,
-        sources: info.ranks as usize,
-        mean_bytes: f64::NAN,
-        service_class: spec.service_class,
-        ordering: experiment.transport.mode,
-        partition: None,
-        is_multicast: false,
+    streams.extend(experiment.jobs.iter().zip(&jobs).map(|(spec, (job, info))| {
+        let ends = StreamEnd::of(job.hosts.iter().copied(), &hosts.rates);
+        StreamInfo {
+            name: info.name.clone(),
+            key: describe::key("jobs", &info.name, usize::from(job.number)),
+            text: format!("{}, {} ranks", fabricsim_spec::name(&spec.program), info.ranks),
+            kind: StreamKind::Job,
+            sources: ends,
+            destinations: ends,
+            mean_bytes: f64::NAN,
+            service_class: spec.service_class,
+            ordering: experiment.transport.mode,
+            partition: None,
+            is_multicast: false,
+        }
     }));
     let (jobs, infos): (Vec<Arc<Job>>, Vec<JobInfo>) = jobs.into_iter().unzip();
     let closing = Closing {
@@ -101,16 +109,14 @@ pub fn build(experiment: &Experiment, hosts: &Hosts, file: &str) -> Result<Workl
     Ok(Workload { sources, streams, jobs: infos, silent, partitions, groups })
 }
 
-fn response_info(
-    request: &StreamInfo,
-    response: &Response,
-    exchange: &RequestResponse,
-    hosts: usize,
-) -> StreamInfo {
+fn response_info(request: &StreamInfo, response: &Response, exchange: &RequestResponse) -> StreamInfo {
     StreamInfo {
         name: format!("{} response", request.name),
+        key: format!("{}.response", request.key),
+        text: format!("answers to {}, {}", request.name, describe::size(&response.message)),
         kind: StreamKind::Response,
-        sources: hosts,
+        sources: request.destinations,
+        destinations: request.sources,
         mean_bytes: exchange.responses.mean(),
         service_class: response.service_class,
         ordering: request.ordering,
@@ -156,6 +162,7 @@ struct Builder<'a> {
     groups: &'a [MulticastGroup],
     place: ErrorLocation<'a>,
     traffic: &'a Traffic,
+    name: &'a str,
     ordering: OrderingMode,
     partitions: Option<&'a Partitions>,
 }
@@ -171,9 +178,13 @@ impl Builder<'_> {
         let partition = self.partition(&sources)?;
         let sizes = Arc::new(Sizes::new(&self.traffic.message));
         let Plan { draw, marks } = self.plan(&sources)?;
+        let rates = &self.hosts.rates;
+        let ends = (
+            describe::sources(&sources, &marks, rates),
+            describe::destinations(&draw, &marks, self.groups, rates),
+        );
         let draw = Arc::new(draw);
         let mut by_rate: BTreeMap<Rate, Arc<Entry>> = BTreeMap::new();
-        let mut sending = 0;
         for (&host, mark) in sources.iter().zip(marks) {
             let link = self.hosts.rates[host.index()];
             let entry = match by_rate.entry(link) {
@@ -189,13 +200,15 @@ impl Builder<'_> {
                 }
                 None => silent.push(SilentSource { stream, host }),
             }
-            sending += usize::from(mark.is_some());
         }
         let answered = self.traffic.response.is_some();
         let info = StreamInfo {
-            name: self.name(),
+            name: self.name.to_owned(),
+            key: describe::key("traffic", &self.traffic.name, self.place.entry),
+            text: describe::text(self.traffic),
             kind: if answered { StreamKind::Request } else { StreamKind::Traffic },
-            sources: sending,
+            sources: ends.0,
+            destinations: ends.1,
             mean_bytes: sizes.mean(),
             service_class: self.traffic.service_class,
             ordering: self.ordering,
@@ -256,13 +269,6 @@ impl Builder<'_> {
         let found = partitions.of_sources(name, sources, &self.hosts.names);
         found.map_err(|problem| self.place.error("partition", problem))
     }
-
-    fn name(&self) -> String {
-        if self.traffic.name.is_empty() {
-            return fabricsim_spec::name(&self.traffic.pattern).to_owned();
-        }
-        self.traffic.name.clone()
-    }
 }
 
 /// Checks a description of hosts for contradictions.
@@ -305,17 +311,13 @@ injection = 'saturating'
 message = '64 B'
 ";
         let workload = build_all(&hosts(4), two);
-        let info = |name: &str, sources, mean_bytes| StreamInfo {
-            name: name.to_owned(),
-            kind: StreamKind::Traffic,
-            sources,
-            mean_bytes,
-            service_class: 0,
-            ordering: OrderingMode::None,
-            partition: None,
-            is_multicast: false,
-        };
-        assert_eq!(workload.streams, [info("background", 4, 150.0), info("to", 3, 64.0)]);
+        let infos: Vec<_> = workload
+            .streams
+            .iter()
+            .map(|stream| (stream.name.as_str(), stream.kind, stream.sources.hosts, stream.mean_bytes))
+            .collect();
+        let traffic = StreamKind::Traffic;
+        assert_eq!(infos, [("background", traffic, 4, 150.0), ("to", traffic, 3, 64.0)]);
         assert_eq!(workload.silent, [SilentSource { stream: 1, host: HostId(1) }]);
         let loads: Vec<f64> = workload.sources.iter().map(Source::nominal_load).collect();
         assert_eq!(loads, [1.25, 0.25, 1.25, 1.25]);

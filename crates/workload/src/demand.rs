@@ -84,7 +84,8 @@ impl Draw {
         }
     }
 
-    fn shares(&self, mark: DrawState, mut visit: impl FnMut(HostId, f64)) {
+    /// Visits the destinations of a source with the state `mark`, and the share of each.
+    pub(crate) fn shares(&self, mark: DrawState, mut visit: impl FnMut(HostId, f64)) {
         match self {
             Self::Fixed => visit(HostId(mark[0]), 1.0),
             Self::Uniform(set) => set.shares(mark[0], 1.0, visit),

@@ -12,6 +12,7 @@ mod build;
 mod clock;
 mod closed;
 mod demand;
+mod describe;
 mod error;
 mod injected;
 mod injection;
@@ -43,7 +44,7 @@ pub use partitions::Partitions;
 pub use programs::{After, Program, Step};
 pub use select::{matches, select};
 pub use source::Source;
-pub use stream_info::{SilentSource, StreamInfo, StreamKind};
+pub use stream_info::{SilentSource, StreamEnd, StreamInfo, StreamKind};
 
 /// Facts about the hosts that a workload uses.
 #[derive(Clone, Debug)]

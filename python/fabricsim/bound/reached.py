@@ -42,16 +42,16 @@ def reached(result: Result, found: Bound) -> Reached:
         raise InputError("the run has no accepted throughput")
     from_ns = max(float(begin), found.facts["from_s"] * 1e9)
     to_ns = min(float(begin) + float(length), found.facts["to_s"] * 1e9)
-    streams = summary.get("streams") or []
+    entries = summary.get("entries") or summary.get("streams") or []  # the second in runs of earlier versions
     # Steady-state detection is for traffic that does not change.
     if summary.get("steady") is not None or to_ns - from_ns >= length * (1.0 - _CLOSE):
         accepted, offered = float(summary["accepted_gbps"]), summary.get("offered_gbps")
-        if any(stream["kind"] not in _ENTRIES for stream in streams):
-            accepted = sum(stream["accepted_gbps"] for stream in streams if stream["kind"] in _ENTRIES)
+        if any(entry["kind"] not in _ENTRIES for entry in entries):
+            accepted = sum(entry["accepted_gbps"] for entry in entries if entry["kind"] in _ENTRIES)
             offered = None  # it is not known of entries alone
         fraction = found.fraction(accepted, offered)
         return Reached(accepted, fraction, float(begin), float(begin) + float(length), whole=True)
-    if any(stream["kind"] not in _ENTRIES for stream in streams):
+    if any(entry["kind"] not in _ENTRIES for entry in entries):
         raise InputError("the run has no throughput over time without that of responses and jobs")
     accepted = _accepted_between(result, from_ns, to_ns)
     return Reached(accepted, found.fraction(accepted), from_ns, to_ns, whole=False)

@@ -19,6 +19,7 @@ from fabricsim.cli.ordering_options import ordering_demo
 from fabricsim.cli.perftest import perftest
 from fabricsim.cli.plot import plot
 from fabricsim.cli.progress import run_progress
+from fabricsim.cli.repeated import run_repeated
 from fabricsim.cli.report import report
 from fabricsim.cli.reproduce import reproduce
 from fabricsim.cli.route import route
@@ -29,6 +30,7 @@ from fabricsim.cli.state import (
     Json,
     Memory,
     Out,
+    Seeds,
     Set,
     in_folder,
     output,
@@ -42,6 +44,7 @@ from fabricsim.cli.state import (
 from fabricsim.cli.sweep import sweep
 from fabricsim.cli.tables import print_facts, print_result
 from fabricsim.cli.tune import tune
+from fabricsim.cli.what_if import what_if
 from fabricsim.errors import FabricsimError
 from fabricsim.native import schema as experiment_schema
 from fabricsim.native import version as engine_version
@@ -87,6 +90,7 @@ def run(
     force: Force = False,
     memory: Memory = None,
     plot: Annotated[bool, typer.Option("--plot", help="Draw the pictures as well.")] = False,
+    seeds: Seeds = None,
     bound: Annotated[
         bool, typer.Option("--bound", help="Say what part of the largest possible throughput was reached.")
     ] = False,
@@ -94,6 +98,11 @@ def run(
     """Run an experiment, print a short table, write a run folder."""
     experiment = read(file, set)
     warnings = warn(experiment)
+    if seeds is not None:
+        run_repeated(
+            experiment, seeds, out=out, json=json, force=force, memory=memory, plot=plot, bound=bound
+        )
+        return
     failed: NotStoredError | None = None
     with Interrupt() as interrupt:
         try:
@@ -210,4 +219,5 @@ def schema() -> None:
 app.command()(plot)
 app.command()(sweep)
 app.command()(tune)
+app.command("what-if")(what_if)
 app.command()(reproduce)

@@ -10,34 +10,49 @@ from rich.console import Console
 from rich.table import Table
 
 from fabricsim.cli.numbers import fixed, missing, percent, shown
-from fabricsim.cli.state import Json, output, show, tell
-from fabricsim.compare import Comparison
+from fabricsim.cli.repeated import repeat
+from fabricsim.cli.repeated_tables import of_entries, print_sets
+from fabricsim.cli.state import Json, Seeds, output, show, tell
+from fabricsim.compare import Comparison, compare_repeated, is_set, is_sweep
 from fabricsim.compare import compare as compare_runs
+from fabricsim.compare.comparison import MOST_RUNS
+from fabricsim.compare.settings import experiment_of
 from fabricsim.compare.totals import FIRST, entry
 from fabricsim.errors import InputError
 from fabricsim.results import few_looks
+from fabricsim.run import load
+from fabricsim.sweep import SweepResult
 
 MOST_FLOWS = 16
 """Flows that are printed; --json has all."""
 FORMATS = (".png", ".svg", ".pdf")
-_SHOWN = ("congestion.", "jobs.")
+_SHOWN = ("congestion.",)
+_OF_JOBS = (".done", ".iteration_ns.mean")
 _OF_ROUTERS = (".queueing_cycles", ".stalled_per_packet")
 """Of the counters of routers; --json has all."""
 
 
 def compare(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN...", help="Two or more run folders.")],
+    seeds: Seeds = None,
     json: Json = False,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="PICTURE", help="Draw throughput over time there: .png, .svg or .pdf."),
     ] = None,
 ) -> None:
-    """Put runs side by side: what their experiments differ in, and who gets which throughput in each."""
+    """Put runs side by side: what their experiments differ in, and who gets which throughput in each.
+
+    With --seeds each run's experiment is repeated, and each difference is compared with chance; so are folders of
+    `run --seeds`.
+    """
     if out is not None and out.suffix not in FORMATS:
         raise InputError(
             f"{out}: pictures are {', '.join(FORMATS)}: choose a name that ends with one of them"
         )
+    if seeds is not None or any(map(is_set, runs)):
+        _compare_sets(runs, seeds, json, out)
+        return
     found = compare_runs(runs)
     show(json, found.as_dict, lambda: print_comparison(found, output()))
     if out is not None:
@@ -46,6 +61,31 @@ def compare(
 
         say = tell if json else output().print
         say(f"picture: {save(comparison(found), out)}")
+
+
+def _compare_sets(runs: list[Path], seeds: int | None, json: bool, out: Path | None) -> None:
+    """Sets of repetitions, those of runs created here."""
+    if not 2 <= len(runs) <= MOST_RUNS:
+        raise InputError(f"{len(runs)} sets cannot be compared: give 2 to {MOST_RUNS}")
+    if seeds is None and not all(map(is_sweep, runs)):
+        single = next(run for run in runs if not is_sweep(run))
+        raise InputError(
+            f"{single}: this is one run, and others are repeated: give --seeds N to repeat it as well"
+        )
+    if seeds is not None and any(map(is_sweep, runs)):
+        raise InputError("--seeds repeats runs, and some of these are repeated already: leave it out")
+    labels = None if seeds is None else compare_runs(runs).labels
+    sets: list[Path | SweepResult] = list(runs)
+    if seeds is not None:
+        sets = [repeat(experiment_of(load(run)), seeds, out=None, force=False, memory=None) for run in runs]
+    found = compare_repeated(sets, labels)
+    show(json, found.as_dict, lambda: print_sets(found, output()))
+    if out is not None:
+        from fabricsim.plots import save  # noqa: PLC0415 - matplotlib takes long to import
+        from fabricsim.plots.sets_of_seeds import sets_of_seeds  # noqa: PLC0415
+
+        say = tell if json else output().print
+        say(f"picture: {save(sets_of_seeds(found), out)}")
 
 
 def print_comparison(found: Comparison, console: Console) -> None:
@@ -126,7 +166,13 @@ def _totals(found: Comparison, marks: list[str]) -> Table:
     for mark in marks:
         table.add_column(mark, justify="right")
     for name, values in found.totals.iterrows():
-        if name in FIRST or str(name).startswith(_SHOWN) or str(name).endswith(_OF_ROUTERS):
+        is_of_entry = str(name) in of_entries([name])
+        if (
+            name in FIRST
+            or is_of_entry
+            or str(name).startswith(_SHOWN)
+            or str(name).endswith((*_OF_ROUTERS, *_OF_JOBS))
+        ):
             of = entry(str(name))
             table.add_row(of.heading, *(shown(value, of) for value in values))
     return table

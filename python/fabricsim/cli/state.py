@@ -66,6 +66,14 @@ Memory = Annotated[
         help="Most memory that runs may take, all together: 16GiB. By default what is available.",
     ),
 ]
+Seeds = Annotated[
+    int | None,
+    typer.Option(
+        "--seeds",
+        metavar="N",
+        help="Repeat with N seeds (the experiment's, and those after it): means with 95 % confidence intervals.",
+    ),
+]
 Jobs = Annotated[
     int | None, typer.Option("--jobs", min=1, help="Processes; by default one for each processor.")
 ]

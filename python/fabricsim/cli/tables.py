@@ -9,18 +9,17 @@ from rich.console import Console
 from rich.table import Table
 
 from fabricsim import catalogue
-from fabricsim.catalogue import Entry
 from fabricsim.cli.numbers import fixed, nanoseconds, percent, plain, seconds, stacked
 from fabricsim.cli.numbers import shown as shown_as
+from fabricsim.cli.repeated_tables import print_repeated
 from fabricsim.cli.routers import print_routers
+from fabricsim.cli.traffic import print_entries, print_flows
 from fabricsim.cli.transport import print_messages, transport_rows
-from fabricsim.lazy import pandas as pd
-from fabricsim.results import Result, destination_share, final_destination_share, flatten
+from fabricsim.results import Result, flatten
 from fabricsim.sweep import SweepResult
 from fabricsim.sweep.table import BOUND
 from fabricsim.sweep.table import entry as entry_of
 
-MOST_FLOWS = 12
 MOST_POINTS = 100
 _SWEPT = (
     "offered_load",
@@ -34,19 +33,22 @@ _SWEPT = (
     "status",
 )
 """Columns of a sweep that are printed."""
+_OF_ENTRY = ".accepted_load"
+MOST_ENTRIES = 4
+"""Entries of which a sweep's table has the accepted load."""
 _LATENCIES = {"mean": "mean", "p50": "p50", "p99": "p99", "p999": "p99.9", "max": "max"}
 _COUNTS = ("injected", "delivered", "in_flight", "dropped")
 
 
 def print_result(result: Result, console: Console) -> None:
-    """Flows and totals of a run."""
+    """Entries, flows and totals of a run."""
+    print_entries(result, console)
     if "flows" in result.frames and len(result.flows):
-        _print_flows(result, console)
+        print_flows(result, console)
     if "router_dimensions" in result.frames:
         print_routers(result, console)
     console.print(_totals(result))
     print_messages(result, console)
-    _print_streams(result, console)
     _print_jobs(result, console)
     if why := result.manifest["summary"].get("saturation"):
         console.print(f"saturated: {why}", markup=False)
@@ -56,80 +58,6 @@ def print_result(result: Result, console: Console) -> None:
         _print_deadlock(result.manifest["summary"].get("deadlock") or (), console)
     elif result.status == "interrupted":
         console.print("interrupted: these are the results until then", style="yellow")
-
-
-def _print_flows(result: Result, console: Console) -> None:
-    flows = result.flows.assign(
-        destination_share=destination_share(result), final=final_destination_share(result)
-    )
-    flows = flows.sort_values("accepted_gbps", ascending=False, kind="stable")
-    shown, note = flows, None
-    if len(flows) > MOST_FLOWS:
-        half = MOST_FLOWS // 2
-        shown = pd.concat([flows.head(half), flows.tail(half)])
-        note = f"the {half} fastest and the {half} slowest of {len(flows)} flows"
-    table = Table(title=result.title, caption=note)
-    for entry in catalogue.some("flows", "source", "destination"):
-        table.add_column(entry.label)
-    first = catalogue.some("flows", "offered_gbps", "accepted_gbps")
-    last = catalogue.some("flows", "latency_mean_ns", "latency_p99_ns")
-    shares = ("of destination's\nlink", "the same in\nthe last tenth")
-    for heading in (*map(stacked, first), *shares, *map(stacked, last)):
-        table.add_column(heading, justify="right")
-    for number, row in enumerate(shown.to_dict("records")):
-        if note and number == MOST_FLOWS // 2:
-            table.add_section()
-        table.add_row(*_flow_cells(row))
-    console.print(table)
-
-
-def _flow_cells(row: Mapping[Any, Any]) -> list[str]:
-    return [
-        str(row["source"]),
-        str(row.get("destination") or "*"),
-        fixed(row.get("offered_gbps")),
-        fixed(row.get("accepted_gbps")),
-        percent(row.get("destination_share")),
-        percent(row.get("final")),
-        nanoseconds(row.get("latency_mean_ns")),
-        nanoseconds(row.get("latency_p99_ns")),
-    ]
-
-
-def _print_streams(result: Result, console: Console) -> None:
-    """Requests and their responses on their own."""
-    streams = result.manifest["summary"].get("streams") or []
-    if all(stream["kind"] == "job" for stream in streams):
-        return
-    table = Table()
-    names = (
-        "accepted_gbps",
-        "latency_ns.mean",
-        "latency_ns.p99",
-        "answered_per_s",
-        "round_trip_ns.mean",
-        "round_trip_ns.p99",
-    )
-    for heading in ("stream", "kind"):
-        table.add_column(heading)
-    entries = catalogue.keys("streams[]", *names)
-    for entry in entries:
-        table.add_column(stacked(entry), justify="right")
-    for stream in streams:
-        scalars = flatten(stream)
-        values = (scalars.get(entry.name) for entry in entries)
-        cells = (
-            "" if value is None else _stream_cell(value, entry)
-            for value, entry in zip(values, entries, strict=True)
-        )
-        table.add_row(stream["stream"], stream["kind"], *cells)
-    console.print(table)
-
-
-def _stream_cell(value: Any, entry: Entry) -> str:
-    if entry.unit == "1/s":
-        return f"{value:,.0f}"
-    return fixed(value) if entry.unit == "Gb/s" else shown_as(value, entry)
 
 
 def _print_jobs(result: Result, console: Console) -> None:
@@ -219,7 +147,15 @@ def print_facts(facts: Mapping[str, Any], console: Console) -> None:
 
 def print_sweep(result: SweepResult, console: Console) -> None:
     """Points and saturation of a sweep."""
-    known = [entry_of(name) for name in _SWEPT if name in result.points]
+    if result.repeated:
+        print_repeated(result, console)
+        _print_saturation(result, console)
+        return
+    of_entries = [
+        name for name in result.points if str(name).startswith("traffic.") and str(name).endswith(_OF_ENTRY)
+    ]
+    names = [*(name for name in _SWEPT if name in result.points), *map(str, of_entries[:MOST_ENTRIES])]
+    known = [entry_of(name) for name in names]
     rows = result.points.to_dict("records")
     left_out = len(rows) - MOST_POINTS
     caption = f"the first {MOST_POINTS} of {len(rows)} points" if left_out > 0 else None
@@ -230,6 +166,10 @@ def print_sweep(result: SweepResult, console: Console) -> None:
         cells = [plain(row[key]) for key in result.parameters]
         table.add_row(*cells, *(shown_as(row[entry.name], entry) for entry in known))
     console.print(table)
+    _print_saturation(result, console)
+
+
+def _print_saturation(result: SweepResult, console: Console) -> None:
     for row in result.saturation().to_dict("records"):
         others = ", ".join(f"{key} {value}" for key, value in row.items() if key in result.parameters)
         console.print(f"{others + ': ' if others else ''}{_saturation(row)}", markup=False)

@@ -53,5 +53,5 @@ def print_messages(result: Result, console: Console) -> None:
     for entry in entries:
         shown.add_column(stacked(entry), justify="right")
     for row in table.to_dict("records"):
-        shown.add_row(str(row["stream"]), *(shown_as(row[entry.name], entry) for entry in entries))
+        shown.add_row(str(row["entry"]), *(shown_as(row[entry.name], entry) for entry in entries))
     console.print(shown)

@@ -7,7 +7,7 @@ from typing import Any
 
 from fabricsim.catalogue import FRACTION, Entry, key
 from fabricsim.lazy import pandas as pd
-from fabricsim.results import Result, few_looks, flatten
+from fabricsim.results import Result, few_looks, scalars
 
 FIRST = (
     "status",
@@ -79,7 +79,7 @@ def entry(name: str) -> Entry:
 def _scalars(result: Result) -> dict[str, Any]:
     found = {
         name: value
-        for name, value in flatten(result.manifest["summary"]).items()
+        for name, value in scalars(result.manifest["summary"]).items()
         if name not in _OWN and not name.startswith(_OWN_PARTS)
     }
     return found | _final(result) | _victims(result) | _jobs(result)

@@ -111,7 +111,7 @@ class _Reader:
             cnt=int(row["cnt"]),
         )
         if kind == "REQ":
-            packet.message = Message(source, str(row["stream"]), int(row["message"]))
+            packet.message = Message(source, str(row["entry"]), int(row["message"]))
             packet.number = int(row["number"])
             packet.again = bool(row["again"])
         return packet

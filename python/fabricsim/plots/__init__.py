@@ -2,6 +2,8 @@
 
 from fabricsim.plots.comparison import comparison
 from fabricsim.plots.congestion import congestion
+from fabricsim.plots.entries import entries
+from fabricsim.plots.failures import failures
 from fabricsim.plots.jobs import jobs
 from fabricsim.plots.latency import latency_cdf, load_latency
 from fabricsim.plots.links import links
@@ -10,6 +12,7 @@ from fabricsim.plots.ranks import matrix, timeline
 from fabricsim.plots.routers import routers
 from fabricsim.plots.sequence import sequence
 from fabricsim.plots.sets import PLOTS, Part, draw, plot_folder, save_plots, save_sweep_plots, save_tune_plots
+from fabricsim.plots.sets_of_seeds import sets_of_seeds
 from fabricsim.plots.subnets import link_loads
 from fabricsim.plots.theme import Format, save
 from fabricsim.plots.throughput import flow_names, throughput
@@ -23,6 +26,8 @@ __all__ = [
     "completion",
     "congestion",
     "draw",
+    "entries",
+    "failures",
     "flow_names",
     "jobs",
     "latency_cdf",
@@ -38,6 +43,7 @@ __all__ = [
     "save_sweep_plots",
     "save_tune_plots",
     "sequence",
+    "sets_of_seeds",
     "throughput",
     "timeline",
     "transport",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fabricsim.errors import InputError
@@ -80,6 +81,8 @@ def load_latency(result: SweepResult) -> Figure:
             look = line_look(number) | {"marker": "o", "markersize": 3}
             upper.plot(rows["offered_load"], rows["latency_ns.mean"], label=label or "mean latency", **look)
             lower.plot(rows["offered_load"], rows["accepted_load"], label=label or "accepted", **look)
+            if result.repeated:
+                _bands((upper, lower), result, rows, look["color"])
             _mark_saturation(upper, lower, rows, look["color"])
         most = float(points["offered_load"].max())
         lower.plot([0.0, most], [0.0, most], color="0.6", linewidth=1.0, linestyle=":", label="offered")
@@ -96,6 +99,16 @@ def load_latency(result: SweepResult) -> Figure:
         for axes in (upper, lower):
             axes.legend(loc="upper left")
     return figure
+
+
+def _bands(axes: tuple[Axes, Axes], result: SweepResult, rows: pd.DataFrame, colour: str) -> None:
+    """Confidence intervals of the means over the seeds."""
+    found = result.estimates()
+    for ax, metric in zip(axes, ("latency_ns.mean", "accepted_load"), strict=True):
+        of = found[found["metric"] == metric].set_index(result.varied)[["low", "high"]]
+        keys = rows.set_index(result.varied).index
+        ends = of.loc[keys].fillna(0.0).to_numpy()
+        ax.fill_between(rows["offered_load"], ends[:, 0], ends[:, 1], color=colour, alpha=0.2, linewidth=0)
 
 
 def _mark_saturation(upper: object, lower: object, rows: pd.DataFrame, colour: str = COLOURS[0]) -> None:

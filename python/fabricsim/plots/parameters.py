@@ -18,7 +18,9 @@ from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
 from fabricsim.plots.theme import COLOURS, MAP, line_look, new_figure, plain_log, style
 from fabricsim.results import column_notes
+from fabricsim.statistics import CONFIDENCE
 from fabricsim.sweep import SweepResult
+from fabricsim.sweep.repeated import half_widths, of_column
 
 MOST_LINES = 12
 MOST_PANELS = 12
@@ -59,7 +61,8 @@ def over_parameters(result: SweepResult, metric: str) -> Figure:
     ways = [way for way in _ways(result, rows) if way.size > 1]
     with style():
         figure = _figure(result, rows, metric, ways)
-        figure.suptitle(f"{result.manifest.get('name', '')}: {metric}", fontsize=11)
+        note = f" (mean of {len(result.seeds)} seeds, {CONFIDENCE:.0%} confidence)" if result.repeated else ""
+        figure.suptitle(f"{result.manifest.get('name', '')}: {metric}{note}", fontsize=11)
     return figure
 
 
@@ -82,6 +85,8 @@ def _ways(result: SweepResult, rows: pd.DataFrame) -> list[_Way]:
     kinds = [axis["kind"] for axis in result.manifest.get("axes", ())] or ["grid"] * len(result.axes)
     ways: list[_Way] = []
     for kind, keys in zip(kinds, result.axes, strict=True):
+        if kind == "seeds":
+            continue
         if kind == "random" or len(keys) == 1:
             ways.extend(_way(result, rows, key) for key in keys)
         elif kind == "zip":
@@ -108,15 +113,16 @@ def _figure(result: SweepResult, rows: pd.DataFrame, metric: str, ways: list[_Wa
     unit = column_notes(result.points)[metric][0]
     label = f"{metric} ({unit})" if unit else metric
     if not ways:
-        return _bars(rows[metric], pd.Series("the only point", index=rows.index), "", label)
+        names = pd.Series("mean of all seeds" if result.repeated else "the only point", index=rows.index)
+        return _bars(rows[metric], names, "", label, repeated=bool(result.repeated))
     if len(ways) == 1 and not ways[0].numeric:
-        return _bars(rows[metric], ways[0].values, ways[0].label, label)
+        return _bars(rows[metric], ways[0].values, ways[0].label, label, repeated=bool(result.repeated))
     if len(ways) == 1 or not is_drawn:
         if len(ways) == 2 and _fits_map(rows, ways):
             return _map(rows[metric], ways, label)
         ways = sorted(ways, key=lambda way: (way.numeric, way.size), reverse=True)
         if math.prod(way.size for way in ways[1:]) <= MOST_LINES:
-            return _lines(rows, metric, ways[0], ways[1:], label)
+            return _lines(rows, metric, ways[0], ways[1:], label, repeated=bool(result.repeated))
     return _panels(rows, metric, ways, label)
 
 
@@ -125,7 +131,9 @@ def _fits_map(rows: pd.DataFrame, ways: Sequence[_Way]) -> bool:
     return all(way.numeric for way in ways) and big_enough and len(rows) == ways[0].size * ways[1].size
 
 
-def _lines(rows: pd.DataFrame, metric: str, x: _Way, others: Sequence[_Way], label: str) -> Figure:
+def _lines(
+    rows: pd.DataFrame, metric: str, x: _Way, others: Sequence[_Way], label: str, *, repeated: bool = False
+) -> Figure:
     figure = new_figure(7.0, 4.2)
     axes = figure.add_subplot()
     names = pd.Series("", index=rows.index)
@@ -140,8 +148,11 @@ def _lines(rows: pd.DataFrame, metric: str, x: _Way, others: Sequence[_Way], lab
         order = group.assign(x=x.values[group.index])
         if x.numeric:
             order = order.sort_values("x")
-            # several points at one place: their mean, and from the least to the greatest
+            # several points at one place: their mean, and from the least to the greatest, or its confidence interval
             at = order.groupby("x")[metric].agg(["mean", "min", "max"])
+            if repeated:
+                width = half_widths(order, order["x"], metric).fillna(0.0)
+                at = at.assign(min=at["mean"] - width, max=at["mean"] + width)
             look = line_look(number)
             axes.plot(at.index, at["mean"], marker="o", markersize=3, label=str(name) or None, **look)
             if (at["max"] > at["min"]).any():
@@ -158,11 +169,17 @@ def _lines(rows: pd.DataFrame, metric: str, x: _Way, others: Sequence[_Way], lab
     return figure
 
 
-def _bars(values: pd.Series[Any], names: pd.Series[Any], xlabel: str, label: str) -> Figure:
-    means = values.groupby(names, sort=False).mean()
+def _bars(
+    values: pd.Series[Any], names: pd.Series[Any], xlabel: str, label: str, *, repeated: bool
+) -> Figure:
+    grouped = values.groupby(names, sort=False)
+    means = grouped.mean()
+    errors = grouped.agg(lambda of: of_column(of).half_width).fillna(0.0) if repeated else None
     figure = new_figure(7.0, max(2.5, 1.2 + 0.35 * len(means)))
     axes = figure.add_subplot()
-    axes.barh([str(name) for name in means.index], means, color=COLOURS[0], height=0.6)
+    axes.barh(
+        [str(name) for name in means.index], means, color=COLOURS[0], height=0.6, xerr=errors, capsize=3
+    )
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
     axes.set(xlabel=label, ylabel=xlabel)

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from fabricsim.errors import InputError
 from fabricsim.lock import FolderLock
 from fabricsim.plots.congestion import congestion, has_congestion
+from fabricsim.plots.entries import entries, has_entries
 from fabricsim.plots.jobs import has_iterations, jobs
 from fabricsim.plots.latency import latency_cdf, load_latency
 from fabricsim.plots.links import links
@@ -30,6 +31,7 @@ from fabricsim.sweep import SweepResult, load_sweep
 from fabricsim.tune import TuneResult, load_tune
 
 PLOTS: dict[str, tuple[Callable[..., Figure], tuple[str, ...]]] = {
+    "entries": (entries, ("entries",)),
     "throughput": (throughput, ("series",)),
     "links": (links, ("links", "nodes")),
     "latency": (latency_cdf, ("latency",)),
@@ -44,6 +46,7 @@ PLOTS: dict[str, tuple[Callable[..., Figure], tuple[str, ...]]] = {
 }
 """Plots of a run by name, with the tables that they need."""
 _ABLE: dict[str, Callable[[Result], bool]] = {
+    "entries": has_entries,
     "congestion": has_congestion,
     "routers": has_counts,
     "jobs": has_iterations,

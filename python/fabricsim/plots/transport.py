@@ -132,7 +132,7 @@ def has_completions(result: Result) -> bool:
 
 def _names(table: pd.DataFrame) -> list[str]:
     counts = [f"{int(count):,} message" + ("s" if count != 1 else "") for count in table["messages"]]
-    return [f"{stream}\n{count}" for stream, count in zip(table["stream"], counts, strict=True)]
+    return [f"{stream}\n{count}" for stream, count in zip(table["entry"], counts, strict=True)]
 
 
 def _choose_scale(axes: Axes, table: pd.DataFrame) -> None:

@@ -44,8 +44,23 @@ _FURTHER = (
     "rate_mean_mbps",
     "held_back",
 )
+_ENTRIES = (
+    "entry",
+    "text",
+    "sources",
+    "destinations",
+    "offered_gbps",
+    "accepted_gbps",
+    "source_share",
+    "destination_share",
+    "latency_mean_ns",
+    "latency_p50_ns",
+    "latency_p99_ns",
+    "jain",
+    "messages",
+)
 _MESSAGES = (
-    "stream",
+    "entry",
     "messages",
     "completion_mean_ns",
     "completion_p50_ns",
@@ -83,7 +98,7 @@ _SUMMARY = (
 
 def sections_of_run(result: Result, *, bound: bool = True) -> list[Section]:
     """All sections of a run. `bound`: with the fraction of the bound that it reached."""
-    found = [_summary(result), _flows(result), jobs(result), routers(result)]
+    found = [_summary(result), _entries(result), _flows(result), jobs(result), routers(result)]
     found += [_hot_spots(result), _victims(result), _congestion(result)]
     found.append(_transport(result))
     if bound:
@@ -99,6 +114,14 @@ def _summary(result: Result) -> Section:
     code = "\n".join(str(line) for line in deadlock)
     text = "The network came to a deadlock: a cyclic dependency of these packets." if code else ""
     return Section("Summary", text=text, facts=facts, code=code)
+
+
+def _entries(result: Result) -> Section | None:
+    if "entries" not in result.frames or result.entries.empty:
+        return None
+    text = "Entries of the traffic list, responses to them, and jobs. Shares are of the links of all hosts of an end."
+    columns = catalogue.some("entries", *_ENTRIES)
+    return Section("Entries", text=text, table=table_of(result.entries, columns, MOST_ROWS, "entries"))
 
 
 def _flows(result: Result) -> Section | None:

@@ -168,7 +168,9 @@ class Traffic:
     message: str | Mapping[str, Any]
     """Size of a message: `"64 KiB"`, or a distribution."""
     name: str | None = None
-    """A name for tables and plots. Default: ""."""
+    """A name for tables and plots, and for `--set traffic.NAME.load=...` instead of the number of the entry:
+    unique, no number. Default: "".
+    """
     sources: list[str] | None = None
     """Sending hosts: names, patterns with `*`, groups; by default all. Default: ["*"]."""
     destinations: list[str] | None = None

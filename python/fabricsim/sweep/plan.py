@@ -12,11 +12,13 @@ from typing import Any, Literal
 from fabricsim.errors import InputError
 from fabricsim.spec import Experiment, toml_value
 from fabricsim.spec.sweep import RandomPoints
+from fabricsim.statistics import seeds_from
 from fabricsim.sweep.draw import drawn_points
+from fabricsim.sweep.repeated import SEED
 
 Point = dict[str, str]
 """Keys of the experiment and their values as TOML."""
-Kind = Literal["grid", "zip", "list", "random"]
+Kind = Literal["grid", "zip", "list", "random", "seeds"]
 MOST_POINTS = 1_000_000
 MOST_CHECKS = 200
 """Values that are checked before anything runs, at most; beyond, a bad one shows when its point runs."""
@@ -72,16 +74,20 @@ def plan(
     zip: Mapping[str, Sequence[Any]] | None = None,
     list: Sequence[Mapping[str, Any]] | None = None,
     random: RandomPoints | Mapping[str, Any] | None = None,
+    seeds: int | None = None,
 ) -> Plan:
     """The points of the file's `[sweep]`, with what is given here.
 
     What is given here replaces the file's values for a key in its grid; `zip`, `list` and `random` each replace the
-    file's whole. Texts are values as they would be written in the file (`"20 us"` needs no second quotes).
+    file's whole. `seeds` repeats each point with that number of seeds: the experiment's, and those after it. Texts are
+    values as they would be written in the file (`"20 us"` needs no second quotes).
 
     Raises:
         InputError: there is nothing to vary, or something about it is wrong.
     """
-    given = _quoted(experiment.check().get("sweep", {}))
+    checked = experiment.check()
+    repeated = None if seeds is None else seeds_from(checked["seed"], seeds)
+    given = _quoted(checked.get("sweep", {}))
     where = f"{experiment.file}: sweep"
     in_zip, in_list, in_random = given.pop("zip"), given.pop("list"), given.pop("random")
     together = in_zip if zip is None else zip
@@ -99,6 +105,8 @@ def plan(
         axes.append(_list(spelled, f"{where}.list"))
     if drawn is not None:
         axes.append(Axis("random", drawn_points(drawn, f"{where}.random")))
+    if repeated is not None:
+        axes.append(Axis("seeds", [{SEED: str(seed)} for seed in repeated]))
     found = Plan(axes)
     _check_axes(found, experiment)
     return found

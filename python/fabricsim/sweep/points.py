@@ -12,15 +12,17 @@ from typing import Any
 from fabricsim.errors import FabricsimError, InputError, InterruptedBuildError
 from fabricsim.lazy import pandas as pd
 from fabricsim.memory import Allowance, shared
-from fabricsim.results import finite, flatten
+from fabricsim.results import finite, scalars
 from fabricsim.run import run
 from fabricsim.spec import Experiment, as_experiment
 from fabricsim.spec.sweep import RandomPoints
+from fabricsim.statistics import CONFIDENCE
 from fabricsim.store import read_manifest
 from fabricsim.sweep.bounds import add_bounds
 from fabricsim.sweep.executors import Executor, local, processes, silent
 from fabricsim.sweep.plan import plan
 from fabricsim.sweep.pool import Stop, never
+from fabricsim.sweep.repeated import estimates, means
 from fabricsim.sweep.saturation import Saturation, saturation
 from fabricsim.sweep.state import SweepState, read_rows
 from fabricsim.sweep.table import FAILED, Parameters, frame
@@ -61,8 +63,46 @@ class SweepResult:
     def others(self) -> list[str]:
         """The parameters that distinguish curves over load: not those that vary together with the load."""
         zips = [axis["keys"] for axis in self.manifest.get("axes", ()) if axis["kind"] == "zip"]
-        tied = {key for keys in zips if any(map(is_load, keys)) for key in keys}
+        tied = {key for keys in zips if any(map(is_load, keys)) for key in keys} | set(self.repeated)
         return [key for key in self.parameters if not is_load(key) and key not in tied]
+
+    @property
+    def repeated(self) -> list[str]:
+        """`["seed"]` if each point was repeated with several seeds, else nothing."""
+        return [
+            key for axis in self.manifest.get("axes", ()) if axis["kind"] == "seeds" for key in axis["keys"]
+        ]
+
+    @property
+    def seeds(self) -> list[int]:
+        """Seeds of the repetitions; none without."""
+        points = self.manifest["points"] if self.repeated else []
+        return list(dict.fromkeys(int(point["seed"]) for point in points))
+
+    @property
+    def varied(self) -> list[str]:
+        """The parameters without the seed of repetitions."""
+        return [key for key in self.parameters if key not in self.repeated]
+
+    @property
+    def means(self) -> pd.DataFrame:
+        """The points; those that differ in the seed of repetitions only as one, with the means of their numbers."""
+        if not self.repeated:
+            return self.points
+        return means(
+            self.points, [name for key in self.varied for name in dict.fromkeys((key, self.numeric(key)))]
+        )
+
+    def estimates(self, confidence: float = CONFIDENCE) -> pd.DataFrame:
+        """Mean and confidence interval over the seeds: a row for each combination of the other parameters and each
+        metric, with `mean`, `low`, `high` and `seeds` (the number of repetitions that have the metric).
+
+        Raises:
+            InputError: the points were not repeated.
+        """
+        if not self.repeated:
+            raise InputError("this sweep has no repetitions: run it with seeds=N (--seeds N)")
+        return estimates(self.points, self.varied, confidence)
 
     def numeric(self, key: str) -> str:
         """The column of a parameter that holds numbers where its values have units, else its own."""
@@ -76,7 +116,7 @@ class SweepResult:
         """The points over load for each combination of the other parameters; none if no load varies."""
         if not self.loads or "offered_load" not in self.points:
             return []
-        others, points = self.others, self.points.dropna(subset=["offered_load"])
+        others, points = self.others, self.means.dropna(subset=["offered_load"])
         if not others:
             return [({}, points)]
         groups = points.groupby(others, sort=False, dropna=False)
@@ -98,6 +138,9 @@ class SweepResult:
             "points": self.points.to_dict("records"),
             "saturation": self.saturation().to_dict("records"),
         }
+        if self.repeated:
+            plain["estimates"] = self.estimates().to_dict("records")
+            plain["confidence"] = CONFIDENCE
         return {key: finite(value) for key, value in plain.items()}
 
 
@@ -114,6 +157,7 @@ def sweep(
     zip: Mapping[str, Sequence[Any]] | None = None,
     list: Sequence[Mapping[str, Any]] | None = None,
     random: RandomPoints | Mapping[str, Any] | None = None,
+    seeds: int | None = None,
     jobs: int | None = None,
     executor: Executor | None = None,
     out: str | Path | None = None,
@@ -137,6 +181,8 @@ def sweep(
         zip: keys that vary together, instead of the file's.
         list: points spelled out, instead of the file's.
         random: points drawn at random, instead of the file's.
+        seeds: repeat each point with that number of seeds, 2 or more: the experiment's `seed`, the next one, and so on,
+            the same for all points. `estimates` has means and confidence intervals.
         jobs: processes at most; by default one for each processor.
         executor: where to run, instead of local processes: see `fabricsim.sweep.executors`.
         out: write a folder there.
@@ -154,7 +200,7 @@ def sweep(
         StoreError: the folder could not be written; the points so far went to another one.
     """
     experiment = as_experiment(experiment, set)
-    planned = plan(experiment, vary=vary, zip=zip, list=list, random=random)
+    planned = plan(experiment, vary=vary, zip=zip, list=list, random=random, seeds=seeds)
     planned.check(experiment)
     where = executor or local(jobs)
     state = SweepState(experiment, planned, None if out is None else Path(out), force, say)
@@ -259,7 +305,7 @@ def run_point(task: Task, stop: Stop, allowed: Allowance | None = None) -> dict[
     if defect := summary.get("defect"):
         return _failed(f"a defect of the simulator, please report it: {defect}")
     return {
-        **flatten(summary),
+        **scalars(summary),
         "status": result.status,
         "message": "; ".join(summary.get("deadlock") or ()),
         "wall_s": result.manifest["wall_s"],

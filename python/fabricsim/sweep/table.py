@@ -123,11 +123,18 @@ def value_at(tree: Any, key: str) -> Any:
     for part in key.split("."):
         if isinstance(tree, Mapping):
             tree = tree.get(part.strip('"'))
-        elif isinstance(tree, list) and part.isdigit() and int(part) < len(tree):
-            tree = tree[int(part)]
+        elif isinstance(tree, list):
+            tree = _item(tree, part.strip('"'))
         else:
             return None
     return tree if isinstance(tree, bool | int | float | str) else None
+
+
+def _item(items: list[Any], part: str) -> Any:
+    """An entry of a list by its number or its name; None if there is none."""
+    if part.isdigit():
+        return items[int(part)] if int(part) < len(items) else None
+    return next((item for item in items if isinstance(item, Mapping) and item.get("name") == part), None)
 
 
 def _is_missing(value: Any) -> bool:

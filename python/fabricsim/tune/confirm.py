@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricsim.lazy import numpy as np
 from fabricsim.memory import Allowance
+from fabricsim.statistics import interval
 from fabricsim.sweep import Stop, never
 from fabricsim.sweep.executors import Executor
 from fabricsim.tune.metrics import Which
@@ -175,16 +176,3 @@ def _gain(problem: Problem, at: int, best: Sequence[Run], baseline: Sequence[Run
 
 def _of_seed(runs: Sequence[Run], seed: int, at: int) -> list[float]:
     return [run.values[at] for run in runs if run.seed == seed]
-
-
-def interval(differences: np.ndarray[Any, np.dtype[np.float64]], confidence: float) -> tuple[float, float]:
-    """Confidence interval of the mean of paired differences (Student's t).
-
-    Without random influence all differences are equal: then the interval is that point.
-    """
-    from scipy import stats  # noqa: PLC0415 - takes long
-
-    if np.ptp(differences) == 0.0:
-        return float(differences[0]), float(differences[0])
-    found = stats.ttest_1samp(differences, 0.0).confidence_interval(confidence)
-    return float(found.low), float(found.high)

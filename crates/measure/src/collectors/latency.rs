@@ -12,14 +12,20 @@ use crate::{Bucket, Histogram, Latency, RecorderConfig};
 
 /// Latencies and paths of the packets that were created within the window, of all flows together. Their exact mean and
 /// extremes follow from those of the flows.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Latencies {
-    /// From creation to delivery, in picoseconds; quantiles to 2^-8 = 0.4 %.
-    total: Histogram<7>,
+    /// From creation to delivery, in picoseconds; quantiles to 2^-8 = 0.4 %. One for each entry, at least one.
+    total: Vec<Histogram<7>>,
     /// From the first byte on the wire to delivery, in picoseconds; quantiles to 2^-8 = 0.4 %.
     network: Histogram<7>,
     /// Packets by number of switches passed.
     switches: Vec<u64>,
+}
+
+impl Default for Latencies {
+    fn default() -> Self {
+        Self { total: vec![Histogram::new()], network: Histogram::new(), switches: Vec::new() }
+    }
 }
 
 /// Latencies and hops of all packets that were created within the window and delivered.
@@ -63,6 +69,23 @@ impl Hops {
 }
 
 impl Latencies {
+    /// Keeps `count` entries apart.
+    pub(crate) fn keep_apart(&mut self, count: usize) {
+        self.total.resize(count.max(1), Histogram::new());
+    }
+
+    /// Of each entry: from creation to delivery, in picoseconds.
+    pub(crate) fn of_entries(&self) -> &[Histogram<7>] {
+        &self.total
+    }
+
+    /// Of all entries together.
+    fn all(&self) -> Histogram<7> {
+        let mut all = Histogram::new();
+        self.total.iter().for_each(|of_entry| all.merge(of_entry));
+        all
+    }
+
     #[cold]
     fn more_switches(&mut self, switches: usize) {
         self.switches.resize(switches + 1, 0);
@@ -86,7 +109,7 @@ impl Latencies {
         let of = |kind: &'static str, histogram: &Histogram<7>| -> Vec<(&str, Bucket)> {
             histogram.buckets().map(|bucket| (kind, bucket)).collect()
         };
-        let mut rows = of("total", &self.total);
+        let mut rows = of("total", &self.all());
         rows.extend(of("network", &self.network));
 
         let mut table = Table::new("latency");
@@ -124,7 +147,9 @@ impl Collector for Latencies {
         if !delivery.created_within {
             return;
         }
-        self.total.record(delivery.total);
+        let entry = usize::from(packet.stream);
+        let entry = if entry < self.total.len() { entry } else { 0 };
+        self.total[entry].record(delivery.total);
         self.network.record(delivery.network);
         let switches = usize::from(packet.hops);
         match self.switches.get_mut(switches) {
@@ -134,7 +159,7 @@ impl Collector for Latencies {
     }
 
     fn merge(&mut self, other: &Self) {
-        self.total.merge(&other.total);
+        self.total.iter_mut().zip(&other.total).for_each(|(mine, theirs)| mine.merge(theirs));
         self.network.merge(&other.network);
         if self.switches.len() < other.switches.len() {
             self.switches.resize(other.switches.len(), 0);
@@ -154,7 +179,7 @@ impl Collector for Latencies {
         let all = input.all_flows();
         LatencySummary {
             latency_packets: all.created,
-            latency_ns: Latency::of(all.created, &all.total, Some(&self.total)),
+            latency_ns: Latency::of(all.created, &all.total, Some(&self.all())),
             network_latency_ns: Latency::of(all.created, &all.network, Some(&self.network)),
             hops: Hops::of(&self.hops()),
         }

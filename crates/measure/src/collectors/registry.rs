@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::collector::{Collector, NoKeys, ResultTable};
 use super::{
-    batches, congestion, flows, hosts, jobs, latency, links, queue_pairs, routers, run, streams, transport,
+    batches, congestion, entries, flows, hosts, jobs, latency, links, queue_pairs, routers, run, transport,
 };
 use crate::RecorderConfig;
 use crate::flow::Key;
@@ -22,6 +22,8 @@ use crate::timeline::Timeline;
 macro_rules! registry {
     ($then:ident $($arguments:tt)*) => {
         $then! { [$($arguments)*]
+            /// Entries of the traffic list, the responses to them, and jobs, while there are at most 4096; empty otherwise.
+            entries: entries::Entries => Vec<entries::EntrySummary>;
             /// Throughput of flows.
             #[serde(flatten)]
             flows: flows::Flows => flows::FlowsSummary;
@@ -42,9 +44,6 @@ macro_rules! registry {
             batches: batches::Batches => batches::BatchesSummary;
             /// Activity of congestion control; none without any.
             congestion: Option<Box<congestion::Congestion>> => Option<congestion::CongestionSummary>;
-            /// Streams of messages, if messages follow from others: entries of the traffic list, responses, jobs.
-            #[serde(skip_serializing_if = "Vec::is_empty")]
-            streams: Option<Box<streams::Streams>> => Vec<streams::StreamSummary>;
             /// Jobs.
             #[serde(flatten)]
             jobs: Option<Box<jobs::Jobs>> => jobs::JobsSummary;

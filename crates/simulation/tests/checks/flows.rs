@@ -21,9 +21,7 @@ pub fn packets(seen: &Seen) -> Result<(), Failure> {
         if !hosts.is_empty() {
             counts.push(("hosts", tables.sum("hosts", hosts)));
         }
-        if tables.has("streams") {
-            counts.push(("streams", tables.sum("streams", what)));
-        }
+        counts.push(("entries", tables.sum("entries", what)));
         equal("delivered packets and bytes", &counts)?;
     }
     Ok(())
@@ -36,16 +34,14 @@ pub fn latency_packets(seen: &Seen) -> Result<(), Failure> {
         let rows = tables.text("latency", "kind").iter().zip(tables.whole("latency", "count"));
         rows.filter(|row| row.0 == kind).map(|row| *row.1 as u64).sum()
     };
-    let mut counts = vec![
+    let counts = [
         ("summary", seen.outcome.summary.latency.latency_packets),
         ("flows", tables.sum("flows", "latency_packets")),
         ("latency, total", of_kind("total")),
         ("latency, network", of_kind("network")),
         ("hops", tables.sum("hops", "packets")),
+        ("entries", tables.sum("entries", "latency_packets")),
     ];
-    if tables.has("streams") {
-        counts.push(("streams", tables.sum("streams", "latency_packets")));
-    }
     equal("packets with a latency", &counts)?;
     let batches = tables.sum("batches", "packets");
     ensure("packets with a latency", batches <= counts[0].1, || format!("{batches} in batches, {counts:?}"))

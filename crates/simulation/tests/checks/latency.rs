@@ -7,7 +7,7 @@ use super::{Failure, Seen, ensure};
 /// Smallest, quantiles and largest are in order, and the network takes no more than the whole.
 pub fn ordered(seen: &Seen) -> Result<(), Failure> {
     let tables = &seen.tables;
-    for table in ["flows", "streams"] {
+    for table in ["flows", "entries"] {
         if !tables.has(table) {
             continue;
         }

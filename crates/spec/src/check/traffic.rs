@@ -1,6 +1,8 @@
 //! Rules between the values of an entry of the traffic list. Rules that depend on the network, such as the rate of a
 //! source's link, are those of the sources.
 
+use std::collections::BTreeMap;
+
 use super::Found;
 use crate::{Experiment, Injection, MessageSize, SizeDistribution, Traffic, WeightedSize};
 
@@ -14,8 +16,32 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), Found> {
         let message = format!("{streams} entries are too many: at most {MOST_STREAMS} are allowed");
         return Err(("traffic".to_owned(), message));
     }
+    names(&experiment.traffic)?;
     for (number, traffic) in experiment.traffic.iter().enumerate() {
         entry(traffic).map_err(|(key, message)| (format!("traffic.{number}.{key}"), message))?;
+    }
+    Ok(())
+}
+
+/// A name stands for its entry in keys, so that it must be of one entry, and not look like the number of another.
+fn names(traffic: &[Traffic]) -> Result<(), Found> {
+    let mut known = BTreeMap::new();
+    for (number, entry) in traffic.iter().enumerate().filter(|(_, entry)| !entry.name.is_empty()) {
+        let name = &entry.name;
+        let found = |message: String| Err((format!("traffic.{number}.name"), message));
+        if name.chars().all(|letter| letter.is_ascii_digit()) {
+            return found(format!(
+                "\"{name}\" is a number, which stands for the entry at that place: use letters"
+            ));
+        }
+        if name.contains('"') {
+            return found(format!("{name} contains a quotation mark: leave it out"));
+        }
+        if let Some(first) = known.insert(name, number) {
+            return found(format!(
+                "\"{name}\" is the name of traffic.{first}: give each entry a name of its own"
+            ));
+        }
     }
     Ok(())
 }
@@ -124,6 +150,28 @@ duration = '1 ms'
             "message = '1 B', injection = 'poisson', load = 1.5",
         ] {
             assert_eq!(checked(&experiment("traffic", &entry(rest))), Ok(()), "{rest}");
+        }
+    }
+
+    #[test]
+    fn names_are_of_one_entry_and_no_numbers() {
+        let named = |names: [&str; 3]| {
+            let mut all = experiment("seed", "1");
+            all.traffic = names
+                .iter()
+                .map(|name| Traffic { name: (*name).to_owned(), ..all.traffic[0].clone() })
+                .collect();
+            checked(&all)
+        };
+        assert_eq!(named(["", "", "victims"]), Ok(()));
+        assert_eq!(named(["1st", "2nd", "a.b"]), Ok(()));
+        for (names, expected) in [
+            (["a", "b", "a"], "e.toml: traffic.2.name: \"a\" is the name of traffic.0"),
+            (["", "7", ""], "e.toml: traffic.1.name: \"7\" is a number"),
+            (["", "", "a\"b"], "e.toml: traffic.2.name: a\"b contains a quotation mark"),
+        ] {
+            let error = named(names).unwrap_err();
+            assert!(error.contains(expected), "{error}");
         }
     }
 

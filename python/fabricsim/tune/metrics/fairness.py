@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
+from fabricsim.sums import jain
 from fabricsim.tune.metrics.run import Measured, Which, not_for
 
 
@@ -14,10 +14,3 @@ def fairness(run: Measured, which: Which) -> float:
     if which.by == "group":
         return jain(pd.Series([table[rows]["gbps"].mean() for rows in run.groups(table, which)]))
     return jain(run.chosen(table, which)["gbps"])
-
-
-def jain(shares: pd.Series[float]) -> float:
-    """1 when all shares are equal, 1/n when one of n has everything; NaN if all are zero."""
-    values = shares.to_numpy(dtype=float)
-    squares = float(len(values) * np.square(values).sum())
-    return float(values.sum()) ** 2 / squares if squares > 0.0 else float("nan")

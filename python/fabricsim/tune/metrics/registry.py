@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from fabricsim.catalogue import FRACTION, key
 from fabricsim.errors import InputError
-from fabricsim.results import flatten
+from fabricsim.results import scalars
 from fabricsim.tune.metrics.bound import bound_fraction
 from fabricsim.tune.metrics.fairness import fairness
 from fabricsim.tune.metrics.jobs import job_time
@@ -74,8 +74,8 @@ def measure(run: Measured, which: Which) -> float:
 
 
 def _scalar(run: Measured, name: str) -> float:
-    scalars = flatten(run.result.manifest["summary"])
-    numbers = {item: value for item, value in scalars.items() if not isinstance(value, str)}
+    found = scalars(run.result.manifest["summary"])
+    numbers = {item: value for item, value in found.items() if not isinstance(value, str)}
     if name not in numbers:
         near = difflib.get_close_matches(name, [*METRICS, *numbers], n=1)
         hint = f"; did you mean {near[0]}?" if near else ""

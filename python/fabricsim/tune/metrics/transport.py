@@ -62,12 +62,12 @@ def _entries(run: Measured, which: Which) -> pd.DataFrame:
     _summary(run, which)
     table = run.result.messages
     for entry in which.flows:
-        if entry not in set(table["stream"]):
-            known = ", ".join(table["stream"])
+        if entry not in set(table["entry"]):
+            known = ", ".join(table["entry"])
             raise InputError(
                 f"{which.metric} is of entries of the traffic list, and there is no {entry!r}; there are: {known}"
             )
-    return table[table["stream"].isin(which.flows)]
+    return table[table["entry"].isin(which.flows)]
 
 
 def _number(value: float | None) -> float:

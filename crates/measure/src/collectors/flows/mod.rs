@@ -3,6 +3,8 @@
 mod rows;
 mod tables;
 
+use std::collections::BTreeSet;
+
 use fabricsim_model::Packet;
 use fabricsim_spec::FlowDetail;
 use fabricsim_units::{HostId, Time};
@@ -10,7 +12,7 @@ use fabricsim_units::{HostId, Time};
 pub use tables::{FlowSummary, FlowsSummary};
 
 use super::collector::{Collector, ResultTable};
-use crate::flow::{Flow, FlowHistogram, FlowRow, Key, MOST_FLOWS};
+use crate::flow::{Flow, FlowEntry, FlowHistogram, FlowRows, Key, MOST_FLOWS};
 use crate::grid::{Axis, Cells};
 use crate::input::TableInput;
 use crate::timeline::{Delivery, Timeline};
@@ -33,6 +35,8 @@ pub(crate) struct Flows {
     keys: Vec<(HostId, u32)>,
     counts: Vec<Flow>,
     each: Option<Each>,
+    /// Entries that share a flow with another.
+    sharing: BTreeSet<u16>,
 }
 
 /// Record of each flow while there are few, by its place.
@@ -77,6 +81,7 @@ impl Flows {
             keys: Vec::new(),
             counts: Vec::new(),
             each: Some(Each { histograms: Vec::new(), series: Cells::new(axis, 0) }),
+            sharing: BTreeSet::new(),
         }
     }
 
@@ -133,14 +138,26 @@ impl Flows {
                 .each
                 .as_ref()
                 .map(|each| Each { histograms: Vec::new(), series: each.series.same_bins() }),
+            sharing: BTreeSet::new(),
         };
         sources.merge(self);
         *self = sources;
     }
 
     /// The flows with packets, those with an offered load, and `further` ones, by source and destination.
-    pub(crate) fn rows(&self, further: Vec<Key>, offers: &[OfferedLoad], hosts: u32) -> Vec<FlowRow<'_>> {
+    pub(crate) fn rows(&self, further: Vec<Key>, offers: &[OfferedLoad], hosts: u32) -> FlowRows<'_> {
         rows::rows(self, further, offers, hosts)
+    }
+
+    /// A packet of another entry than those before it, or of a flow that several share.
+    #[inline(never)]
+    fn enter(&mut self, place: usize, entry: FlowEntry) {
+        let is_known = entry.number().is_some_and(|number| self.sharing.contains(&number));
+        if is_known && self.counts[place].entry.is_several() {
+            return;
+        }
+        let shared = self.counts[place].entry.add(entry);
+        self.sharing.extend(shared.into_iter().flatten());
     }
 
     /// True if flows are distinguished by source only.
@@ -175,6 +192,10 @@ impl Collector for Flows {
     #[inline]
     fn delivered(&mut self, _timeline: &mut Timeline, _now: Time, packet: &Packet, delivery: &Delivery) {
         let place = self.place(packet.source, packet.destination.0);
+        let entry = FlowEntry::of(packet.stream);
+        if self.counts[place].entry != entry {
+            self.enter(place, entry);
+        }
         let flow = &mut self.counts[place];
         if delivery.accepted {
             flow.packets += 1;
@@ -198,6 +219,7 @@ impl Collector for Flows {
         if other.detail == FlowDetail::Sources && self.detail == FlowDetail::Auto {
             self.collapse();
         }
+        self.sharing.extend(&other.sharing);
         if other.each.is_none() {
             self.each = None;
         }
@@ -206,7 +228,8 @@ impl Collector for Flows {
         }
         for (i, (&(source, destination), flow)) in other.keys.iter().zip(&other.counts).enumerate() {
             let place = self.place(source, destination);
-            self.counts[place].add(flow);
+            let shared = self.counts[place].add(flow);
+            self.sharing.extend(shared.into_iter().flatten());
             if let (Some(mine), Some(theirs)) = (&mut self.each, &other.each) {
                 mine.histograms[place].merge(&theirs.histograms[i]);
                 mine.series.absorb_row(place, &theirs.series, i);

@@ -1,10 +1,10 @@
 //! Rows of the table of flows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Flows;
 use crate::OfferedLoad;
-use crate::flow::{Flow, FlowRow, Key};
+use crate::flow::{Flow, FlowEntry, FlowRow, FlowRows, Key};
 
 /// The flows with packets, those with an offered load, and `further` ones that other collectors need, by source and
 /// destination. An offered load is that of one of `hosts` hosts.
@@ -13,7 +13,8 @@ pub(super) fn rows<'a>(
     further: Vec<Key>,
     offers: &[OfferedLoad],
     hosts: u32,
-) -> Vec<FlowRow<'a>> {
+) -> FlowRows<'a> {
+    let mut sharing: BTreeSet<u16> = flows.sharing.clone();
     let mut rows = BTreeMap::new();
     for (key, place, flow, histogram) in flows.sorted() {
         rows.insert(key, FlowRow { key, offered: 0.0, flow: *flow, histogram, place: Some(place) });
@@ -32,10 +33,13 @@ pub(super) fn rows<'a>(
             unknown[offer.source.index()] |= offer.bytes > 0;
         } else if offer.bytes > 0 {
             let key = (offer.source, destination);
-            rows.entry(key).or_insert_with(|| new(key)).offered += offer.bytes as f64;
+            let row = rows.entry(key).or_insert_with(|| new(key));
+            row.offered += offer.bytes as f64;
+            let entry = offer.stream.map_or_else(FlowEntry::default, FlowEntry::of);
+            sharing.extend(row.flow.entry.add(entry).into_iter().flatten());
         }
     }
     let mut rows: Vec<_> = rows.into_values().collect();
     rows.iter_mut().filter(|row| unknown[row.key.0.index()]).for_each(|row| row.offered = f64::NAN);
-    rows
+    FlowRows { rows, sharing }
 }

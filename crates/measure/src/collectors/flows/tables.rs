@@ -63,6 +63,8 @@ pub(super) fn flows(input: &TableInput<'_>) -> Table {
     table.text("source", "Sending host", rows.iter().map(|row| input.host(row.key.0).to_owned()).collect());
     let destinations = rows.iter().map(|row| input.destination(row.key).to_owned()).collect();
     table.text("destination", "Receiving host; * for all of them", destinations);
+    let text = "Entry of the traffic list, or job, that sends on it; several if more than one does";
+    table.text("entry", text, rows.iter().map(|row| entry(input, row).to_owned()).collect());
     let offered = real(&|row| input.gbps(row.offered));
     table.real("offered_gbps", "Gb/s", "Messages created in the measurement", offered);
     let accepted = real(&|row| input.gbps(row.flow.bytes as f64));
@@ -98,6 +100,16 @@ pub(super) fn flows(input: &TableInput<'_>) -> Table {
     table.real("network_max_ns", "ns", text, real(&network_max)).labelled("largest network latency");
     input.add_columns(&Rows::Flows, &mut table);
     table
+}
+
+/// Name of the entry of a flow; empty without any.
+fn entry<'a>(input: &'a TableInput<'_>, row: &FlowRow<'_>) -> &'a str {
+    let number = row.flow.entry.number().map(usize::from);
+    match number.and_then(|number| input.names.entries.get(number)) {
+        Some(name) => &name.name,
+        None if row.flow.entry.is_several() => "several",
+        None => "",
+    }
 }
 
 /// Delivered throughput of every flow over time. Empty if there are too many flows.

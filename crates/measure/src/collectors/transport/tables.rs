@@ -11,12 +11,12 @@ use crate::input::TableInput;
 
 /// A row per stream of messages, with a transport.
 pub(super) fn messages(transport: &Transport, input: &TableInput<'_>) -> Table {
-    let rows: Vec<_> = input.names.streams.iter().zip(&transport.messages).collect();
+    let rows: Vec<_> = input.names.entries.iter().zip(&transport.messages).collect();
     let latencies: Vec<Latency> = rows.iter().map(|(_, messages)| messages.latency()).collect();
     let of = |value: fn(&Latency) -> f64| latencies.iter().map(value).collect::<Vec<_>>();
     let mut table = Table::new("messages");
     let text = "Entry of the traffic list, the responses to its messages, or a job";
-    table.text("stream", text, rows.iter().map(|(name, _)| name.name.clone()).collect());
+    table.text("entry", text, rows.iter().map(|(name, _)| name.name.clone()).collect());
     let counts = rows.iter().map(|(_, messages)| messages.count as i64).collect();
     table.whole("messages", "", "Messages that were created in the measurement and are complete", counts);
     let text = "Mean time from the creation of a message until its last operation is visible at its receiver";
@@ -61,7 +61,7 @@ pub(super) fn exchanges(transport: &Transport, input: &TableInput<'_>) -> Table 
         .into_iter()
         .filter_map(|(time, exchange)| Some((time, exchange, Header::from_bytes(&exchange.label.header)?)))
         .collect();
-    let stream = |number: u16| input.names.streams.get(usize::from(number)).map_or("", |name| &name.name);
+    let stream = |number: u16| input.names.entries.get(usize::from(number)).map_or("", |name| &name.name);
     let is_request = |header: &Header| header.kind == Kind::Req;
     let mut table = Table::new("exchanges");
     table.real("time_ns", "ns", "When", rows.iter().map(|row| row.0.as_ns_f64()).collect());
@@ -84,7 +84,7 @@ pub(super) fn exchanges(transport: &Transport, input: &TableInput<'_>) -> Table 
         counts.collect(),
     );
     let streams = rows.iter().map(|row| if is_request(&row.2) { stream(row.1.message.0) } else { "" });
-    table.text("stream", "REQ: entry of the traffic list", streams.map(str::to_owned).collect());
+    table.text("entry", "REQ: entry of the traffic list", streams.map(str::to_owned).collect());
     let messages = rows.iter().map(|row| i64::from(row.1.message.1)).collect();
     table.whole("message", "", "REQ: number of the message", messages);
     let numbers = rows.iter().map(|row| i64::from(row.1.label.number)).collect();

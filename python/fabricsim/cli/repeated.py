@@ -1,0 +1,85 @@
+"""Repetitions of one experiment: `run --seeds`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from fabricsim.cli.interrupt import INTERRUPTED, Interrupt
+from fabricsim.cli.progress import count_progress
+from fabricsim.cli.repeated_tables import print_repeated
+from fabricsim.cli.state import EXIT_CODES, complain, in_folder, output, show, tell, tell_results
+from fabricsim.errors import InputError
+from fabricsim.spec import Experiment
+from fabricsim.sweep import SweepResult
+from fabricsim.sweep import sweep as run_sweep
+
+
+def run_repeated(
+    experiment: Experiment,
+    seeds: int,
+    *,
+    out: Path | None,
+    json: bool,
+    force: bool,
+    memory: str | None,
+    plot: bool,
+    bound: bool,
+) -> None:
+    """Runs an experiment with several seeds, prints means with confidence intervals, writes the folder of a sweep."""
+    result = repeat(experiment, seeds, out=out, force=force, memory=memory, bound=bound)
+    assert result.folder is not None
+    show(json, result.as_dict, lambda: print_repeated(result, output()))
+    say = tell_results(result.folder, json)
+    if not result.complete:
+        tell(f"{len(result.points)} of {seeds} runs are done; give --out {result.folder} to go on")
+        raise typer.Exit(INTERRUPTED)
+    for row in result.points[result.points["status"] == "failed"].to_dict("records"):
+        complain(f"failed: seed {row['seed']}: {row['message']}")
+    if plot and result.count("failed") < len(result.points):
+        from fabricsim.plots import save_sweep_plots  # noqa: PLC0415 - matplotlib takes long to import
+
+        for picture in save_sweep_plots(result, result.folder):
+            say(f"picture: {picture}")
+    if result.count("failed"):
+        raise typer.Exit(1)
+    if result.count("deadlock"):
+        tell(f"{result.count('deadlock')} of {seeds} runs came to a deadlock")
+        raise typer.Exit(EXIT_CODES["deadlock"])
+
+
+def repeat(
+    experiment: Experiment,
+    seeds: int,
+    *,
+    out: Path | None,
+    force: bool,
+    memory: str | None,
+    bound: bool = False,
+) -> SweepResult:
+    """The runs, with a bar of progress.
+
+    Raises:
+        InputError: the number of seeds is out of range, or the file has a sweep of its own.
+    """
+    if experiment.check().get("sweep"):
+        raise InputError(
+            f"{experiment.file}: the file has a [sweep]: give --seeds to `fabricsim sweep`, not to `run`"
+        )
+    with Interrupt() as interrupt, count_progress("runs") as on_point:
+        return in_folder(
+            out,
+            f"{experiment.name}-seeds",
+            lambda folder: run_sweep(
+                experiment,
+                seeds=seeds,
+                memory=memory,
+                out=folder,
+                force=force,
+                bound=bound,
+                on_point=on_point,
+                say=tell,
+                stop=interrupt.asked,
+            ),
+        )

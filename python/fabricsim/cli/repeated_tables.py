@@ -1,0 +1,128 @@
+"""Means of repetitions with their confidence intervals, as tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from fabricsim.catalogue import FRACTION, Entry
+from fabricsim.cli.numbers import missing, nanoseconds, percent, plain
+from fabricsim.cli.traffic import narrow
+from fabricsim.compare import RepeatedComparison
+from fabricsim.lazy import pandas as pd
+from fabricsim.statistics import CONFIDENCE
+from fabricsim.sweep import SweepResult
+from fabricsim.sweep.table import entry as entry_of
+
+MOST_ROWS = 100
+TOTALS = ("offered_load", "accepted_load", "latency_ns.mean", "latency_ns.p99", "jain", "job_time_ns")
+"""Quantities of a run that are printed; --json has all."""
+MARKS = "ABCDEFGHIJKL"
+_FIGURES = ("accepted_gbps", "accepted_load", "latency_ns.mean", "latency_ns.p99", "jain")
+"""Quantities of an entry that are printed."""
+
+
+def print_repeated(result: SweepResult, console: Console) -> None:
+    """Means of totals and entries with their confidence intervals."""
+    found = result.estimates()
+    title = f"{result.manifest['name']}: means of {len(result.seeds)} seeds, ± {CONFIDENCE:.0%} confidence"
+    console.print(_points(result, found, title) if result.varied else _quantities(found, title))
+    if failed := result.count("failed"):
+        console.print(f"{failed} runs failed and are not in the means", style="yellow", markup=False)
+
+
+def _quantities(found: pd.DataFrame, title: str) -> Table:
+    """Of one point: a row for each total, then for each figure of the entries."""
+    table = narrow(title)
+    for heading in ("quantity", "mean", "±"):
+        table.add_column(heading, justify="left" if heading == "quantity" else "right")
+    rows = {row["metric"]: row for row in found.to_dict("records")}
+    for name in TOTALS:
+        if name in rows:
+            table.add_row(entry_of(name).label, *cells(rows[name], entry_of(name)))
+    entries = of_entries(rows)
+    if entries:
+        table.add_section()
+    for name in entries:
+        table.add_row(entry_of(name).label, *cells(rows[name], entry_of(name)))
+    return table
+
+
+def print_sets(found: RepeatedComparison, console: Console) -> None:
+    """Means of sets of repetitions, and of each difference from the first whether it is larger than chance."""
+    seeds, level = len(found.seeds), f"{found.confidence:.0%}"
+    for mark, label in zip(MARKS, found.labels, strict=False):
+        console.print(f"{mark}: {label}", markup=False)
+    table = narrow(f"means of {seeds} seeds; differences seed by seed, {level} confidence")
+    table.add_column("quantity", overflow="fold")
+    marks = MARKS[: len(found.labels)]
+    table.add_column(f"{marks[0]}", justify="right")
+    for mark in marks[1:]:
+        for heading in (mark, f"{mark} - {marks[0]}", "verdict"):
+            table.add_column(heading, justify="left" if heading == "verdict" else "right")
+    by_quantity = {
+        str(name): rows.to_dict("records") for name, rows in found.quantities.groupby("quantity", sort=False)
+    }
+    names = [name for name in TOTALS if name in by_quantity] + of_entries(by_quantity)
+    for name in names:
+        first, *others = by_quantity[name]
+        of = entry_of(name)
+        row = [quantity(first["mean"], of)]
+        for other in others:
+            half = (other["difference_high"] - other["difference_low"]) / 2
+            apart = f"{quantity(other['difference'], of)} ± {quantity(half, of)}"
+            row += [quantity(other["mean"], of), apart, other["verdict"]]
+        table.add_row(of.label, *row)
+    console.print(table)
+    console.print(
+        f"no difference: the {level} interval of the paired differences contains zero; more seeds may show one",
+        markup=False,
+    )
+
+
+def of_entries(names: Any) -> list[str]:
+    """The printed figures of entries, those of an entry together."""
+    return [
+        str(name)
+        for name in names
+        if str(name).startswith(("traffic.", "jobs.")) and str(name).endswith(_FIGURES)
+    ]
+
+
+def _points(result: SweepResult, found: pd.DataFrame, title: str) -> Table:
+    """Of several points: a row for each, a column for each total."""
+    names = [name for name in TOTALS if name in set(found["metric"])]
+    groups = list(found[found["metric"].isin(names)].groupby(result.varied, sort=False, dropna=False))
+    left = len(groups) - MOST_ROWS
+    table = narrow(title, f"the first {MOST_ROWS} of {len(groups)} points" if left > 0 else None)
+    for key in result.varied:
+        table.add_column(key)
+    for name in names:
+        table.add_column(entry_of(name).heading, justify="right")
+    for values, group in groups[:MOST_ROWS]:
+        rows = {row["metric"]: row for row in group.to_dict("records")}
+        given = values if isinstance(values, tuple) else (values,)
+        table.add_row(*map(plain, given), *(_joined(rows.get(name), entry_of(name)) for name in names))
+    return table
+
+
+def _joined(row: dict[Any, Any] | None, of: Entry) -> str:
+    return "-" if row is None else " ± ".join(cells(row, of))
+
+
+def cells(row: dict[Any, Any], of: Entry) -> tuple[str, str]:
+    """A mean, and half of its confidence interval."""
+    return quantity(row["mean"], of), quantity((row["high"] - row["low"]) / 2, of)
+
+
+def quantity(value: Any, of: Entry) -> str:
+    """A value with its unit; a dash for none."""
+    if missing(value):
+        return "-"
+    if of.unit == FRACTION:
+        return f"{value:.2%}" if abs(value) < 0.1 else percent(value)
+    if of.unit == "ns":
+        return nanoseconds(value) if value >= 0.0 else f"-{nanoseconds(-value)}"
+    return f"{value:,.4g}{f' {of.unit}' if of.unit else ''}"

@@ -1,0 +1,152 @@
+"""The command `what-if`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+from rich.console import Console
+
+from fabricsim.cli.compare import FORMATS
+from fabricsim.cli.interrupt import INTERRUPTED, Interrupt
+from fabricsim.cli.numbers import fixed, missing, nanoseconds, percent
+from fabricsim.cli.progress import count_progress
+from fabricsim.cli.state import (
+    Dask,
+    ExperimentFile,
+    Jobs,
+    Json,
+    Memory,
+    Set,
+    Slurm,
+    SlurmOptions,
+    executor,
+    output,
+    read,
+    show,
+    tell,
+    warn,
+)
+from fabricsim.cli.traffic import narrow
+from fabricsim.errors import InputError
+from fabricsim.what_if import WhatIf
+from fabricsim.what_if import what_if as run_what_if
+
+
+def what_if(
+    file: ExperimentFile,
+    each: Annotated[
+        Literal["link", "switch"],
+        typer.Option("--each", help="Each link between switches fails, or each switch."),
+    ] = "link",
+    top: Annotated[
+        int,
+        typer.Option(
+            "--top", min=1, metavar="N", help="Failures that are printed and drawn; --json has all."
+        ),
+    ] = 20,
+    set: Set = None,
+    jobs: Jobs = None,
+    dask: Dask = None,
+    slurm: Slurm = False,
+    slurm_option: SlurmOptions = None,
+    memory: Memory = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="PICTURE", help="Draw the worst there: .png, .svg or .pdf."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Run an experiment with each single failure of a link or switch: a table, worst first.
+
+    Exit code: 0 all ran, 1 some failed, 130 interrupted.
+    """
+    if out is not None and out.suffix not in FORMATS:
+        raise InputError(
+            f"{out}: pictures are {', '.join(FORMATS)}: choose a name that ends with one of them"
+        )
+    experiment = read(file, set)
+    warn(experiment)
+    where = executor(jobs, dask, slurm, slurm_option)
+    with Interrupt() as interrupt, count_progress("failures") as on_point:
+        found = run_what_if(
+            experiment, each, executor=where, memory=memory, on_point=on_point, stop=interrupt.asked
+        )
+    show(json, found.as_dict, lambda: print_what_if(found, top, output()))
+    if out is not None and len(found.failures):
+        from fabricsim.plots import save  # noqa: PLC0415 - matplotlib takes long to import
+        from fabricsim.plots.failures import failures  # noqa: PLC0415
+
+        say = tell if json else output().print
+        say(f"picture: {save(failures(found, top), out)}")
+    if not found.complete:
+        tell(f"interrupted: {len(found.failures)} failures were run")
+        raise typer.Exit(INTERRUPTED)
+    if (found.failures["status"] == "failed").any():
+        raise typer.Exit(1)
+
+
+def print_what_if(found: WhatIf, top: int, console: Console) -> None:
+    """The worst failures, and the run without any."""
+    summary = found.without.manifest["summary"]
+    rows = found.failures.head(top).to_dict("records")
+    left = len(found.failures) - len(rows)
+    table = narrow(
+        f"{found.without.title}: each {found.each} fails", f"{left:,} more, which cost less" if left else None
+    )
+    table.add_column("failure", overflow="fold")
+    headings = ("accepted\nGb/s", "change", "mean\nlatency", "flows\nworse", "cut\noff", "packets\nlost")
+    for heading in headings:
+        table.add_column(heading, justify="right")
+    table.add_column("worst flow", overflow="fold")
+    latency = (summary.get("latency_ns") or {}).get("mean")
+    table.add_row("none", fixed(summary.get("accepted_gbps"), 2), "", nanoseconds(latency), "", "", "", "")
+    table.add_section()
+    for row in rows:
+        table.add_row(*_cells(row))
+    console.print(table)
+    console.print(found.routes, markup=False)
+    for line in _sentences(found):
+        console.print(line, markup=False)
+    told: dict[str, list[str]] = {}
+    for row in rows:
+        if row["message"]:
+            told.setdefault(str(row["message"]), []).append(str(row["failure"]))
+    for message, names in told.items():
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        console.print(f"{names[0]}{more}: {message}", style="yellow", markup=False)
+
+
+def _cells(row: dict[Any, Any]) -> list[str]:
+    status = "" if row["status"] == "ok" else f" ({row['status']})"
+    counts = [_count(row[name]) for name in ("flows_worse", "flows_cut_off", "lost_packets")]
+    return [
+        f"{row['failure']}{status}",
+        fixed(row["accepted_gbps"], 2),
+        "-" if missing(row["change"]) else f"{row['change']:+.1%}",
+        nanoseconds(row["latency_mean_ns"]),
+        *counts,
+        "" if missing(row["worst_flow"]) else str(row["worst_flow"]).replace("->", "→"),
+    ]
+
+
+def _count(value: Any) -> str:
+    try:
+        return f"{int(value):,}"
+    except (TypeError, ValueError):
+        return "-"
+
+
+def _sentences(found: WhatIf) -> list[str]:
+    """The answer in words."""
+    table = found.failures
+    ran = table[table["status"] != "failed"]
+    if ran.empty:
+        return []
+    worst = ran.iloc[0]
+    cutting = int((ran["flows_cut_off"] > 0).sum())
+    harmless = int((ran["flows_worse"] == 0).sum())
+    lines = [f"the worst: {worst['failure']}, {percent(worst['change'])} of accepted throughput"]
+    lines.append(f"{cutting:,} of {len(ran):,} failures cut flows off; {harmless:,} make no flow worse")
+    return lines

@@ -1,0 +1,43 @@
+"""The worst single failures of a network, as bars."""
+
+from __future__ import annotations
+
+from matplotlib.figure import Figure
+
+from fabricsim import catalogue
+from fabricsim.plots.theme import COLOURS, new_figure, style
+from fabricsim.what_if import WhatIf
+
+
+def failures(found: WhatIf, most: int = 20) -> Figure:
+    """Accepted throughput with each of the worst failures, and without any; with the number of flows cut off."""
+    table = found.failures[found.failures["status"] != "failed"].head(most)
+    without = float(found.without.manifest["summary"].get("accepted_gbps") or 0.0)
+    with style():
+        figure = new_figure(7.0, max(2.5, 1.4 + 0.28 * len(table)))
+        axes = figure.add_subplot()
+        accepted = table["accepted_gbps"].astype(float).tolist()
+        names = table["failure"].astype(str).tolist()
+        axes.barh(range(len(names)), accepted, color=COLOURS[0], height=0.65)
+        axes.set_yticks(range(len(names)), names)
+        axes.invert_yaxis()
+        axes.grid(visible=False, axis="y")
+        axes.axvline(without, color=COLOURS[1], linewidth=1.5, label="without a failure")
+        for at, (value, count) in enumerate(zip(accepted, table["flows_cut_off"], strict=True)):
+            if count > 0:
+                text = f"{count:,} flow{'s' if count > 1 else ''} cut off"
+                inside = value > 0.35 * without
+                axes.annotate(
+                    text,
+                    (0.0 if inside else value, at),
+                    (4, 0),
+                    textcoords="offset points",
+                    va="center",
+                    color="white" if inside else "black",
+                    fontsize=7,
+                )
+        axes.set_xlim(0.0, max([without, *accepted]) * 1.05 or 1.0)
+        axes.set(xlabel=catalogue.key("accepted_gbps").heading, ylabel=f"{found.each} that fails")
+        axes.set_title(f"{found.without.title}: each {found.each} fails, worst first")
+        figure.legend(loc="outside lower right")
+    return figure

@@ -1,0 +1,61 @@
+"""Differences between sets of repetitions, with their confidence intervals."""
+
+from __future__ import annotations
+
+from matplotlib.figure import Figure
+
+from fabricsim.catalogue import key
+from fabricsim.compare import RepeatedComparison
+from fabricsim.compare.repeated import EQUAL, NONE
+from fabricsim.errors import InputError
+from fabricsim.plots.theme import COLOURS, new_figure, style
+
+SHOWN = ("accepted_gbps", "latency_ns.mean", "latency_ns.p99", "jain", "job_time_ns")
+"""Quantities, of the run and of its entries, that are drawn."""
+MOST_ROWS = 24
+
+
+def sets_of_seeds(found: RepeatedComparison) -> Figure:
+    """Relative difference of each quantity from the first set, with its interval: grey if it is no larger than chance.
+
+    Raises:
+        InputError: no quantity can be drawn.
+    """
+    table = found.quantities
+    first = table[table["set"] == found.labels[0]].set_index("quantity")["mean"]
+    others = table[
+        (table["set"] != found.labels[0]) & table["quantity"].map(lambda name: str(name).endswith(SHOWN))
+    ]
+    others = others[others["quantity"].map(first).abs() > 0.0].head(MOST_ROWS)
+    if others.empty:
+        raise InputError("these sets have no quantity of which a relative difference can be drawn")
+    base = others["quantity"].map(first).abs()
+    with style():
+        figure = new_figure(7.0, max(2.5, 1.4 + 0.3 * len(others)))
+        axes = figure.add_subplot()
+        for at, (row, scale) in enumerate(zip(others.to_dict("records"), base, strict=True)):
+            real = row["verdict"] not in (NONE, EQUAL)
+            low, high = (100.0 * (row["difference"] - row["difference_low"]) / scale,) * 2
+            axes.errorbar(
+                [100.0 * row["difference"] / scale],
+                [at],
+                xerr=[[low], [high]],
+                fmt="o",
+                markersize=4,
+                capsize=3,
+                color=COLOURS[0] if real else "0.6",
+            )
+        several = len(found.labels) > 2
+        labels = [key(str(name)).label for name in others["quantity"]]
+        of_set = [f" ({name})" if several else "" for name in others["set"]]
+        names = [label + which for label, which in zip(labels, of_set, strict=True)]
+        axes.set_yticks(range(len(names)), names)
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        axes.axvline(0.0, color="black", linewidth=1.0)
+        axes.grid(visible=False, axis="y")
+        what = "the others" if several else found.labels[1]
+        axes.set(
+            xlabel=f"{what} against {found.labels[0]}: difference (%), {found.confidence:.0%} confidence"
+        )
+        axes.set_title(f"{len(found.seeds)} seeds in pairs; grey: no difference beyond chance")
+    return figure

@@ -1,0 +1,82 @@
+"""Mean and confidence interval of repetitions, and of paired differences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fabricsim.errors import InputError
+from fabricsim.lazy import numpy as np
+
+CONFIDENCE = 0.95
+"""Confidence of intervals, unless another is given."""
+MOST_SEEDS = 1000
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over repetitions with its confidence interval (Student's t)."""
+
+    mean: float
+    low: float
+    """NaN with one repetition."""
+    high: float
+    count: int
+    """Repetitions that have the quantity."""
+
+    @property
+    def half_width(self) -> float:
+        """Half of the interval's width: the number after a ±."""
+        return (self.high - self.low) / 2
+
+    @property
+    def is_none(self) -> bool:
+        """True if the interval contains zero: of a difference, that it is no larger than chance. True if not known."""
+        return not (self.low > 0.0 or self.high < 0.0)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON and tables."""
+        return {"mean": self.mean, "low": self.low, "high": self.high, "seeds": self.count}
+
+
+def estimate(values: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:
+    """Mean and confidence interval of values, without those that are missing (NaN)."""
+    known = np.array([value for value in values if not math.isnan(value)], dtype=float)
+    if len(known) == 0:
+        return Estimate(math.nan, math.nan, math.nan, 0)
+    low, high = interval(known, confidence) if len(known) > 1 else (math.nan, math.nan)
+    return Estimate(float(known.mean()), low, high, len(known))
+
+
+def difference(ours: Sequence[float], theirs: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:
+    """Mean and confidence interval of `ours` minus `theirs`, pair by pair: repetitions with equal seeds."""
+    return estimate([a - b for a, b in zip(ours, theirs, strict=True)], confidence)
+
+
+def interval(values: np.ndarray[Any, np.dtype[np.float64]], confidence: float) -> tuple[float, float]:
+    """Confidence interval of the mean (Student's t).
+
+    Without random influence all values are equal: then the interval is that point.
+    """
+    from scipy import stats  # noqa: PLC0415 - takes long
+
+    if np.ptp(values) == 0.0:
+        return float(values[0]), float(values[0])
+    found = stats.ttest_1samp(values, 0.0).confidence_interval(confidence)
+    return float(found.low), float(found.high)
+
+
+def seeds_from(first: int, count: int) -> list[int]:
+    """Seeds of `count` repetitions: the experiment's own, and those that follow it.
+
+    Raises:
+        InputError: there are fewer than two, or too many.
+    """
+    if not 2 <= count <= MOST_SEEDS:
+        raise InputError(
+            f"seeds = {count}: must be 2 to {MOST_SEEDS:,}; an interval needs two repetitions or more, and one run has "
+            "none"
+        )
+    return list(range(first, first + count))

@@ -1,0 +1,275 @@
+"""All single failures of a network, each in a run of its own, worst first."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from fabricsim.errors import FabricsimError, InputError, InterruptedBuildError
+from fabricsim.lazy import pandas as pd
+from fabricsim.memory import Allowance, shared
+from fabricsim.results import Result, finite, set_column_notes
+from fabricsim.run import run
+from fabricsim.spec import Experiment, as_experiment
+from fabricsim.sweep import Stop, never
+from fabricsim.sweep.executors import Executor, local, processes
+
+Each = Literal["link", "switch"]
+EACH: tuple[Each, ...] = ("link", "switch")
+AT = "1 ps"
+"""Time of the failure: before the first packet is on the wire."""
+REROUTE_AFTER = "1 ps"
+FEWEST_PACKETS = 10
+"""Packets of a flow without a failure for it to count as worse or cut off: fewer may be late by chance."""
+WORSE = 0.9
+"""Accepted throughput over that without a failure below which a flow counts as worse."""
+CUT_OFF = 0.01
+"""The same below which it counts as cut off."""
+STAY = "routes stay as they are"
+MOST_FAILURES = 100_000
+PAIR = ["source", "destination"]
+COLUMNS: dict[str, tuple[str, str]] = {
+    "failure": ("", "Link or switch that fails"),
+    "status": ("", "ok, deadlock, or failed"),
+    "accepted_gbps": ("Gb/s", "Accepted throughput of the whole fabric"),
+    "accepted_load": (
+        "fraction",
+        "The same as a fraction of the link rates of the hosts that offer messages",
+    ),
+    "change": ("fraction", "Accepted throughput over that without a failure, less 1"),
+    "latency_mean_ns": ("ns", "Mean latency of packets"),
+    "flows_worse": (
+        "",
+        f"Flows that get less than {WORSE:.0%} of their accepted throughput without a failure",
+    ),
+    "flows_cut_off": ("", f"Those of them that get less than {CUT_OFF:.0%}"),
+    "worst_flow": ("", "Flow that loses the most throughput"),
+    "lost_packets": ("packets", "Packets lost at what failed: they had no route around it"),
+    "message": ("", "Reason why the run failed, or why routes stay as they are"),
+}
+"""Columns of the table, with unit and text."""
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """Runs with a failure each, beside the run without any."""
+
+    each: Each
+    without: Result
+    """The run without a failure."""
+    failures: pd.DataFrame = field(repr=False)
+    """A row for each failure, worst first: `COLUMNS`."""
+    complete: bool
+    """False if the caller stopped it before all failures were run."""
+    routes: str
+    """Treatment of routes after a failure."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The output of `fabricsim what-if --json`."""
+        summary = self.without.manifest["summary"]
+        plain = {
+            "experiment": self.without.manifest["file"],
+            "each": self.each,
+            "complete": self.complete,
+            "routes": self.routes,
+            "without": {name: summary[name] for name in ("accepted_gbps", "accepted_load")},
+            "failures": self.failures.to_dict("records"),
+        }
+        return {key: finite(value) for key, value in plain.items()}
+
+
+@dataclass(frozen=True)
+class _Task:
+    name: str
+    experiment: Experiment
+    """With the failure, and new routes if the algorithm finds them."""
+    as_it_is: Experiment
+    """With the failure and the old routes."""
+
+
+def what_if(
+    experiment: str | Path | Experiment,
+    each: Each = "link",
+    *,
+    set: Mapping[str, Any] | None = None,
+    jobs: int | None = None,
+    executor: Executor | None = None,
+    memory: str | int | None = None,
+    on_point: Callable[[int, int], None] | None = None,
+    stop: Stop = never,
+) -> WhatIf:
+    """Runs an experiment once for each link between switches, or for each switch, that may fail.
+
+    The failure is at 1 ps, before anything is sent (`faults.plan`). Where the routing algorithm finds routes around
+    failures, all switches have them at once (`faults.reroute_after`); others keep their routes, and what they send over
+    the failed link is lost. In a script, call it under `if __name__ == "__main__":`.
+
+    Args:
+        experiment: an experiment file, or an `Experiment`.
+        each: "link" (parallel cables between two switches fail together) or "switch" (with its hosts).
+        set: values to replace in all runs.
+        jobs: processes at most; by default one for each processor.
+        executor: where to run, instead of local processes: see `fabricsim.sweep.executors`.
+        memory: most memory of all local processes together, such as "16 GiB".
+        on_point: called with failures done and failures in all.
+        stop: asked about ten times a second.
+
+    Raises:
+        InputError: the experiment is wrong, nothing can fail in it, or it does not run without a failure.
+    """
+    if each not in EACH:
+        raise InputError(f"each = {each!r}: must be {' or '.join(EACH)}")
+    experiment = as_experiment(experiment, set)
+    without = run(experiment, memory=memory, stop=stop)
+    if without.status == "interrupted":
+        raise InputError(f"{experiment.file}: interrupted in the run without a failure: there are no results")
+    names = _names(without, each)
+    after = ((experiment.check().get("faults") or {}).get("reroute_after")) or REROUTE_AFTER
+    tasks = _tasks(experiment, each, names)
+    where = executor or local(jobs)
+    rows: dict[str, dict[str, Any]] = {}
+
+    def done(task: _Task, row: dict[str, Any] | None) -> None:
+        if row is not None:
+            rows[task.name] = row
+            if on_point:
+                on_point(len(rows), len(tasks))
+
+    if on_point:
+        on_point(0, len(tasks))
+    work = partial(
+        _work, flows=_accepted(without)[_many(without)], allowed=shared(memory, processes(where, len(tasks)))
+    )
+    complete = where.work_through(
+        tasks, work, done, stop=stop, on_lost=lambda task, why: done(task, _failed(task, why))
+    )
+    found = list(rows.values())
+    return WhatIf(each, without, _table(found, without), complete, _routes(found, after))
+
+
+def _names(result: Result, each: Each) -> list[str]:
+    """Links between switches by the names of their ends, or switches."""
+    if each == "switch":
+        nodes = result.nodes
+        names = [str(name) for name in nodes[nodes["kind"] == "switch"]["name"]]
+    else:
+        links = result.links
+        directions = links[links["class"] != "host"]["link"].map(lambda name: str(name).partition(" #")[0])
+        found: dict[frozenset[str], str] = {}
+        for direction in directions:
+            begin, _, end = direction.partition("->")
+            found.setdefault(frozenset((begin, end)), f"{begin}-{end}")
+        names = list(found.values())
+    if not names:
+        raise InputError(f"{result.manifest['file']}: there is no {each} between switches that could fail")
+    if len(names) > MOST_FAILURES:
+        raise InputError(f"{len(names):,} failures are too many: at most {MOST_FAILURES:,}")
+    return names
+
+
+def _tasks(experiment: Experiment, each: Each, names: list[str]) -> list[_Task]:
+    """The runs.
+
+    Raises:
+        InputError: the experiment refuses failures.
+    """
+    # workers on other machines have another current directory
+    experiment = replace(experiment, base=os.path.abspath(experiment.base))
+    faults = experiment.check().get("faults") or {}
+    plan = [dict(fault) for fault in faults.get("plan") or []]
+    again: dict[str, Any] = {} if faults.get("reroute_after") else {"faults.reroute_after": REROUTE_AFTER}
+
+    def failing(name: str, values: Mapping[str, Any]) -> Experiment:
+        return experiment.with_values({"faults.plan": [*plan, {each: name, "at": AT}], **values})
+
+    tasks = [_Task(name, failing(name, again), failing(name, {})) for name in names]
+    tasks[0].as_it_is.describe()
+    return tasks
+
+
+def _routes(rows: list[dict[str, Any]], after: str) -> str:
+    """What switches do with their routes."""
+    stay = sum(str(row.get("message", "")).startswith(STAY) for row in rows)
+    if stay == 0:
+        return f"switches have routes around the failure {after} after it"
+    if stay == len(rows):
+        return STAY
+    return f"{stay:,} of {len(rows):,} failures: {STAY}"
+
+
+def _accepted(result: Result) -> pd.Series[float]:
+    """Accepted throughput of each flow."""
+    flows = result.flows
+    return flows["accepted_gbps"].set_axis(pd.MultiIndex.from_frame(flows[PAIR]))
+
+
+def _many(result: Result) -> list[bool]:
+    """Flows with enough packets."""
+    return (result.flows["packets"] >= FEWEST_PACKETS).tolist()
+
+
+def _work(
+    task: _Task, stop: Stop, *, flows: pd.Series[float], allowed: Allowance | None
+) -> dict[str, Any] | None:
+    """The row of one failure; None if it was stopped."""
+    note = ""
+    try:
+        try:
+            result = run(task.experiment, memory=allowed, stop=stop)
+        except InputError as error:
+            if task.experiment == task.as_it_is:
+                raise
+            note = f"{STAY}: {error}"
+            result = run(task.as_it_is, memory=allowed, stop=stop)
+    except InterruptedBuildError:
+        return None
+    except (FabricsimError, MemoryError) as error:
+        return _failed(task, str(error) or "there is not enough memory for this run")
+    if result.status == "interrupted":
+        return _failed(task, str(result.manifest["stopped"])) if "stopped" in result.manifest else None
+    return _row(task.name, result, flows, note)
+
+
+def _row(name: str, result: Result, without: pd.Series[float], note: str) -> dict[str, Any]:
+    summary = result.manifest["summary"]
+    lost = (summary.get("invariants") or {}).get("lost") or {}
+    flows = _accepted(result).reindex(without.index).fillna(0.0)
+    sending = without > 0.0
+    part = flows[sending] / without[sending]
+    loss = (without - flows)[sending]
+    worst: Any = loss.idxmax() if len(loss) and loss.max() > 0.0 else None
+    return {
+        "failure": name,
+        "status": result.status,
+        "accepted_gbps": summary.get("accepted_gbps"),
+        "accepted_load": summary.get("accepted_load"),
+        "latency_mean_ns": (summary.get("latency_ns") or {}).get("mean"),
+        "flows_worse": int((part < WORSE).sum()),
+        "flows_cut_off": int((part < CUT_OFF).sum()),
+        "worst_flow": "" if worst is None else "->".join(map(str, worst)),
+        "lost_packets": int(lost.get("link_failed", 0)) + int(lost.get("switch_failed", 0)),
+        "message": note or "; ".join(summary.get("deadlock") or ()),
+    }
+
+
+def _failed(task: _Task, message: str) -> dict[str, Any]:
+    return {"failure": task.name, "status": "failed", "message": message}
+
+
+def _table(rows: list[dict[str, Any]], without: Result) -> pd.DataFrame:
+    """All rows, worst first: those that failed, then by accepted throughput."""
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    before = without.manifest["summary"].get("accepted_gbps")
+    accepted = table["accepted_gbps"].astype(float)
+    table["change"] = accepted / before - 1.0 if before else float("nan")
+    order = table.assign(accepted=accepted, cut_off=-table["flows_cut_off"].fillna(0).astype(float))
+    order = order.sort_values(["accepted", "cut_off", "failure"], na_position="first", kind="stable")
+    table = table.loc[order.index].reset_index(drop=True)
+    for name in ("flows_worse", "flows_cut_off", "lost_packets"):
+        table[name] = table[name].astype("Int64")
+    set_column_notes(table, COLUMNS)
+    return table

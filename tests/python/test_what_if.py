@@ -1,0 +1,133 @@
+"""All single failures: what is found, in which order, and what cannot fail."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Command
+
+import fabricsim as fs
+from fabricsim import plots
+from fabricsim.what_if import COLUMNS
+
+pytestmark = pytest.mark.usefixtures("real")
+
+RING = """
+title = "Ring of four"
+
+[topology.ring]
+switches = 4
+
+[links.all]
+rate = "8 Gb/s"
+latency = "10 ns"
+
+[switch]
+virtual_lanes = 2
+
+[routing]
+algorithm = "shortest-path"
+
+[host]
+mtu = "500 B"
+
+[[traffic]]
+name = "neighbour"
+sources = ["H(0).0"]
+pattern = { to = "H(1).0" }
+load = 0.5
+message = "500 B"
+
+[run]
+duration = "100 us"
+allow_deadlock = true
+"""
+
+
+@pytest.fixture
+def ring(tmp_path: Path) -> Path:
+    path = tmp_path / "ring.toml"
+    path.write_text(RING)
+    return path
+
+
+def test_routes_around_a_link_save_the_flow(ring: Path) -> None:
+    found = fs.what_if(ring, jobs=1)
+    assert list(found.failures.columns) == list(COLUMNS)
+    table: Any = found.failures.set_index("failure")
+    assert sorted(table.index) == ["S(0)-S(1)", "S(1)-S(2)", "S(2)-S(3)", "S(3)-S(0)"]
+    assert (table["flows_cut_off"] == 0).all()
+    assert table["change"].abs().max() < 0.02
+    # The long way round: two links of 10 ns and two switches of 100 ns more.
+    more = table.loc["S(0)-S(1)", "latency_mean_ns"] - table.loc["S(2)-S(3)", "latency_mean_ns"]
+    assert more == pytest.approx(220.0)
+    assert "routes around" in found.routes
+
+
+def test_routes_that_stay_lose_the_flow(ring: Path) -> None:
+    """The control: with dimension order the same link costs everything."""
+    found = fs.what_if(ring, set={"routing.algorithm": "dimension-order"}, jobs=1)
+    worst: Any = found.failures.iloc[0]
+    assert (worst["failure"], worst["worst_flow"]) == ("S(0)-S(1)", "H(0).0->H(1).0")
+    assert (worst["flows_cut_off"], worst["accepted_gbps"]) == (1, 0.0)
+    assert worst["lost_packets"] > 50
+    assert found.failures["flows_cut_off"].tolist() == [1, 0, 0, 0]
+    assert "stay as they are" in found.routes
+
+
+def test_a_failure_is_that_of_the_fault_plan(ring: Path) -> None:
+    table: Any = fs.what_if(ring, "switch", jobs=1).failures.set_index("failure")
+    assert list(table[table["flows_cut_off"] == 1].index) == ["S(0)", "S(1)"]
+    changes = {"faults.plan": [{"switch": "S(1)", "at": "1 ps"}], "faults.reroute_after": "1 ps"}
+    run = fs.run(ring, set=changes)
+    lost = [run.summary[f"invariants.lost.{what}_failed"] for what in ("switch", "link")]
+    assert table.loc["S(1)", "lost_packets"] == sum(lost) > 0
+
+
+def test_the_command_prints_the_worst_and_draws_them(ring: Path, tmp_path: Path, command: Command) -> None:
+    ran = command("what-if", ring, "--each", "switch", "--top", 2, "--jobs", 1, "--out", "worst.png")
+    assert ran.code == 0
+    assert "2 more, which cost less" in ran.out
+    assert "2 of 4 failures cut flows off" in ran.out
+    assert (tmp_path / "worst.png").exists()
+    told = json.loads(command("what-if", ring, "--jobs", 1, "--json").out)
+    assert len(told["failures"]) == 4
+    assert told["failures"][0]["accepted_gbps"] == min(row["accepted_gbps"] for row in told["failures"])
+
+
+def test_the_picture_names_the_failures(ring: Path) -> None:
+    found = fs.what_if(ring, "switch", jobs=1)
+    axes = plots.failures(found, 3).axes[0]
+    names = [text.get_text() for text in axes.get_yticklabels()]
+    assert names == found.failures["failure"].head(3).tolist()
+
+
+def test_several_processes_find_the_same(ring: Path) -> None:
+    assert fs.what_if(ring, jobs=2).failures.equals(fs.what_if(ring, jobs=1).failures)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        (
+            {
+                "topology": {"single-switch": {"hosts": 4}},
+                "traffic.0.sources": ["*"],
+                "traffic.0.pattern": "uniform",
+            },
+            "no link",
+        ),
+        ({"switch.allocation": "separable"}, "separable"),
+    ],
+)
+def test_networks_in_which_nothing_can_fail(ring: Path, changes: dict[str, object], expected: str) -> None:
+    with pytest.raises(fs.InputError, match=expected):
+        fs.what_if(ring, set=changes, jobs=1)
+
+
+def test_what_can_fail_is_a_link_or_a_switch(ring: Path) -> None:
+    with pytest.raises(fs.InputError, match="must be link or switch"):
+        fs.what_if(ring, "host", jobs=1)  # type: ignore[arg-type]
