@@ -140,6 +140,12 @@ fn a_rejected_packet_leaves_no_connection_behind() {
         let seen = (answers[0].kind, answers[0].reason, answers[0].flags.has(Flags::CON));
         assert_eq!((seen, stage.target.open_connections()), (expected, 1 + u32::from(kept)));
     }
+    // A synchronized transfer begins with its first packet, whichever it is.
+    let mut stage = Stage::new(options);
+    stage.arrive(Header { cid: Cid(9), ..ordered(5, Flags::NONE) });
+    let last = Header { word: 3, flags: Flags::LAST, ..request(Transfer::Synchronized, 2) };
+    let answers = stage.arrive(last);
+    assert_eq!((answers[0].reason, answers[0].flags.has(Flags::CON)), (Reason::BufferFull, true));
     let mut stage = Stage::new(options);
     assert_eq!(stage.arrive(ordered(2, Flags::NONE)), []);
     let answers = stage.arrive(ordered(3, Flags::NONE));

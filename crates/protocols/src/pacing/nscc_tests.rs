@@ -217,3 +217,14 @@ fn the_mean_delay_forgets_in_proportion() {
         assert!((delay - expected).abs() < 1e-3, "{delay}");
     }
 }
+
+/// What was in flight when the window was set says nothing more: 30 kB, of which each acknowledgement takes its part, that of the packet that has set it included.
+#[test]
+fn what_was_in_flight_is_ignored_to_its_last_byte() {
+    let mut source = adapting();
+    deliver(&mut source, 4000, Time::us(45), Time::us(60));
+    for left in [26_000.0, 22_000.0, 18_000.0, 14_000.0, 10_000.0, 6_000.0, 2_000.0, 0.0, 0.0] {
+        assert_eq!(source.flows.get(3).unwrap().to_ignore, left);
+        deliver(&mut source, 4000, Time::us(46), Time::us(60));
+    }
+}

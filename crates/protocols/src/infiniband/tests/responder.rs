@@ -278,3 +278,17 @@ fn unreliable_writes_need_a_key_for_data_and_a_header() {
         assert_eq!(responder.counters().malformed, u64::from(number - 1));
     }
 }
+
+/// A READ that comes again is executed again: its key is looked at, if it has data.
+#[test]
+fn a_read_that_comes_again_needs_its_key() {
+    for (length, forbids, answers) in [(8, false, 1), (8, true, 0), (0, false, 1), (0, true, 1)] {
+        let (mut responder, mut adapter) = (responder(), Adapter::default());
+        let read = rc(Operation::ReadRequest, 0, rdma(at(0), length));
+        responder.receive(&read, 0, &mut adapter);
+        assert!(responder.next_packet().is_some());
+        adapter.forbids = forbids;
+        responder.receive(&read, 0, &mut adapter);
+        assert_eq!((responder.answers(), responder.is_broken()), (answers, false), "{length} B, {forbids}");
+    }
+}

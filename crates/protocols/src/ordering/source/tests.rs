@@ -127,6 +127,10 @@ fn streams_take_turns() {
     assert_eq!(order(&stage), [1, 2]);
     finish(&mut stage, &mut sent[2], 2, 0);
     assert_eq!(order(&stage), [1]);
+    // Behind the last stream comes the first, also if another one is opened.
+    stage.source.send(StreamId(1), Time::us(1)).unwrap();
+    stage.open(Mode::Unordered, false, 3, true);
+    assert_eq!(order(&stage), [1, 0]);
 }
 
 /// A stream that is open has room for its outstanding packets, and for as many as its acknowledgements can tell apart.
@@ -184,6 +188,26 @@ fn acknowledged_packets_give_room() {
             assert!(!stage.source.has_room(id));
         }
     }
+}
+
+/// Packets that are acknowledged stay in the window while a copy may be under way. The end of the quiet time gives their room back.
+#[test]
+fn timers_give_room() {
+    let mut stage = Stage::new(SourceOptions { kept: 2, fast_from: 1, ..SourceOptions::default() });
+    let id = stage.open(Mode::Ordered, false, 2, false);
+    stage.send_all();
+    stage.source.expire(Time::ms(2), &mut stage.out);
+    let sent: Vec<Header> =
+        std::iter::from_fn(|| stage.source.next(Time::ms(2))).map(|packet| packet.header).collect();
+    assert_eq!(numbers(&sent), [0, 1]);
+    sent.iter().for_each(|header| stage.acknowledge(header));
+    assert_eq!((stage.acknowledged(), stage.source.has_room(id)), (vec![0, 1], false));
+    stage.out.rooms.clear();
+    stage.source.expire(Time::ms(4) - Time::ps(1), &mut stage.out);
+    assert!(stage.out.rooms.is_empty() && !stage.source.has_room(id));
+    stage.source.expire(Time::ms(4), &mut stage.out);
+    assert!(!stage.out.rooms.is_empty() && stage.source.has_room(id));
+    assert_eq!(stage.source.wake_at(), Time::MAX);
 }
 
 /// A copy is counted and marked as one, whether the packet has timed out or counts as not sent (go-back-N).
