@@ -99,6 +99,10 @@ fn results_are_kept_for_half_of_the_numbers() {
         assert_eq!(stage.target.replay_buffers(), usize::from(seq + 1).min(8), "packet {seq}");
     }
     assert_eq!((stage.target.open_connections(), stage.target.most_replay_buffers()), (1, 8));
+    // Packets 12 to 19 are kept. A late copy of packet 17 tells that 13 was the oldest: 7 before the next one, which can be compared.
+    let copy = Header { word: 4, ..ordered(1, Flags::OFFSET) };
+    stage.arrive(copy);
+    assert_eq!(stage.target.replay_buffers(), 7);
 }
 
 /// A packet whose operation is being executed is told that an answer will follow; go-back-N acknowledges what is visible before it.
