@@ -277,8 +277,10 @@ mod tests {
         }
         // The same connections, but the slot that is taken next is another one.
         let [mut first, mut second] = [opened(3), opened(3)];
-        (first.close(0), first.close(1));
-        (second.close(1), second.close(0));
+        first.close(0);
+        first.close(1);
+        second.close(1);
+        second.close(0);
         assert!(first != second && hash(&first) != hash(&second));
     }
 }

@@ -99,7 +99,9 @@ fn retransmissions_take_permits() {
     let state = |stream: &SourceStream<u32>| (stream.waiting, stream.permits, stream.ready(&options, true));
     stream.acknowledge(7, &options);
     assert_eq!(state(&stream), (0, 0, None));
-    [2, 3, 5].into_iter().for_each(|position| stream.reject(position, Reason::BufferFull, &options));
+    for position in [2, 3, 5] {
+        stream.reject(position, Reason::BufferFull, &options);
+    }
     assert_eq!(state(&stream), (3, 0, None));
     stream.acknowledge(4, &options);
     stream.acknowledge(6, &options);

@@ -161,9 +161,11 @@ mod tests {
     use super::*;
 
     type Reported = Vec<(FlowKey, Time, Time, u32)>;
+    /// Time, window, level and events after each step.
+    type Seen = Vec<(Time, u64, Option<u32>, u64)>;
 
     /// What a source answers to a few calls, which all algorithms notice some of.
-    fn answers(pacer: &mut impl Pacer) -> (Vec<(Time, u64, Option<u32>, u64)>, Reported) {
+    fn answers(pacer: &mut impl Pacer) -> (Seen, Reported) {
         let (mut seen, mut reported) = (Vec::new(), Reported::new());
         let mut report =
             |key: FlowKey, from: Time, to: Time, level: u32| reported.push((key, from, to, level));
@@ -204,7 +206,7 @@ mod tests {
     }
 
     /// Checks that a source does the same by way of [`AnyPacer`]; returns what it does.
-    fn same<P: Pacer + Clone>(source: &P, any: impl Fn(P) -> AnyPacer) -> Vec<(Time, u64, Option<u32>, u64)> {
+    fn same<P: Pacer + Clone>(source: &P, any: impl Fn(P) -> AnyPacer) -> Seen {
         let (mut alone, mut wrapped) = (source.clone(), any(source.clone()));
         let (seen, reported) = answers(&mut alone);
         assert_eq!(answers(&mut wrapped), (seen.clone(), reported.clone()));
@@ -225,7 +227,7 @@ mod tests {
         let hpcc = HpccSource::new(Arc::new(HpccRules::new(&spec::Hpcc::default(), rtt)), line);
         let nscc = NsccSource::new(Arc::new(NsccRules::new(&spec::Nscc::default(), rtt, mtu)), line);
         // Without a window as much may be in flight as there is.
-        let unlimited = |seen: Vec<(Time, u64, Option<u32>, u64)>| seen.iter().all(|of| of.1 == u64::MAX);
+        let unlimited = |seen: Seen| seen.iter().all(|of| of.1 == u64::MAX);
         assert!(unlimited(same(&infiniband, AnyPacer::InfiniBand)));
         assert!(unlimited(same(&dcqcn, AnyPacer::Dcqcn)));
         for seen in [same(&swift, AnyPacer::Swift), same(&hpcc, AnyPacer::Hpcc), same(&nscc, AnyPacer::Nscc)]

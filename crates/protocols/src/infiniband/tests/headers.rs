@@ -49,7 +49,9 @@ fn requests() -> [Work; 5] {
 #[test]
 fn packets_of_a_reliable_connection_have_these_headers() {
     let mut link = Link::new((requester_options(), responder_options()), FIRST, (0, 0), 1);
-    requests().into_iter().for_each(|work| link.post(work));
+    for work in requests() {
+        link.post(work);
+    }
     while link.send() {}
     let asks = |bth: Bth| Bth { ack_request: true, ..bth };
     let expected = [

@@ -117,7 +117,9 @@ fn streams_take_turns() {
             sent.push(packet.header);
         }
         stage.source.turn = turn;
-        sent.iter().for_each(|header| stage.acknowledge(header));
+        for header in sent.iter() {
+            stage.acknowledge(header);
+        }
         assert_eq!(stage.out.finished.pop(), Some(id));
     };
     // The turn stays with its stream; if that one has ended, it is the next one's, round the others.
@@ -200,7 +202,9 @@ fn timers_give_room() {
     let sent: Vec<Header> =
         std::iter::from_fn(|| stage.source.next(Time::ms(2))).map(|packet| packet.header).collect();
     assert_eq!(numbers(&sent), [0, 1]);
-    sent.iter().for_each(|header| stage.acknowledge(header));
+    for header in &sent {
+        stage.acknowledge(header);
+    }
     assert_eq!((stage.acknowledged(), stage.source.has_room(id)), (vec![0, 1], false));
     stage.out.rooms.clear();
     stage.source.expire(Time::ms(4) - Time::ps(1), &mut stage.out);

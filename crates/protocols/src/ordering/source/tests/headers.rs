@@ -51,7 +51,9 @@ fn packets_carry_what_their_transfer_needs() {
         assert_eq!(numbers(&sent), (0..sent.len() as u16).collect::<Vec<_>>());
         if mode == SourceSynchronized {
             // The synchronization operation, as an ordered packet of its own.
-            sent.iter().for_each(|header| stage.acknowledge(header));
+            for header in &sent {
+                stage.acknowledge(header);
+            }
             let flags = if exactly_once { syn.with(eod).with(last) } else { slow.with(last) };
             let header = stage.send_all()[0];
             assert_eq!((header.transfer, header.flags), (Transfer::Ordered, flags), "{exactly_once}");
