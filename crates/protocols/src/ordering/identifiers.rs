@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use fabricsim_units::{HostId, Time};
 
-use super::{Cid, Flags, Header, Kind, StreamId, Transfer};
+use super::{Cid, Header, Kind, StreamId, Transfer};
 
 /// State of a connection identifier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -117,13 +117,8 @@ impl Identifiers {
         closing.queued = false;
         closing.copies += 1;
         closing.sent_at = now;
-        let header = Header {
-            kind: Kind::Fin,
-            transfer: Transfer::Ordered,
-            cid: Cid(number),
-            flags: Flags::NONE,
-            ..Header::default()
-        };
+        let header =
+            Header { kind: Kind::Fin, transfer: Transfer::Ordered, cid: Cid(number), ..Header::default() };
         Some((closing.destination, header))
     }
 
