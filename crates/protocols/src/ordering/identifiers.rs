@@ -231,7 +231,7 @@ mod tests {
         assert_eq!((identifiers.next_fin(), identifiers.send_fin(Time(1))), (None, None));
         identifiers.close(Cid(1), HERE);
         assert_eq!((identifiers.stream(Cid(1)), identifiers.next_fin()), (None, Some(HERE)));
-        assert!(!identifiers.closed(Cid(1), HERE), "no FIN is under way");
+        assert!(!identifiers.closed(Cid(1), HERE), "no FIN is in flight");
         assert_eq!(timers(&identifiers), []);
         let fin = Header { kind: Kind::Fin, transfer: Transfer::Ordered, cid: Cid(1), ..Header::default() };
         assert_eq!(identifiers.send_fin(Time(10)), Some((HERE, fin)));
@@ -243,7 +243,7 @@ mod tests {
         assert!(!identifiers.closed(Cid(1), HERE));
     }
 
-    /// Rule 1: the connection is free when each FIN has its answer, or none can be under way.
+    /// Rule 1: the connection is free when each FIN has its answer, or none can be in flight.
     #[test]
     fn a_connection_is_free_when_no_copy_is_under_way() {
         for by_time in [false, true] {
@@ -255,7 +255,7 @@ mod tests {
             assert_eq!(send(&mut identifiers, 20), [0]);
             assert_eq!(timers(&identifiers), [(0, ClosingTimer::Resend, 20), (0, ClosingTimer::Quiet, 20)]);
             assert!(identifiers.closed(Cid(0), HERE));
-            // It is closed, so that FIN is not repeated; the other copy is under way.
+            // It is closed, so that FIN is not repeated; the other copy is in flight.
             assert!(!identifiers.has_free());
             assert_eq!(timers(&identifiers), [(0, ClosingTimer::Quiet, 20)]);
             identifiers.expire(Cid(0), ClosingTimer::Resend);

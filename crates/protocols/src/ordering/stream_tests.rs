@@ -34,8 +34,8 @@ fn copies_less_answers_are_counted() {
     assert_eq!(copies(&stream), (1, vec![1, 0, 0]), "it was not sent");
 }
 
-/// After the quiet time no copy is under way, but packets that have no answer may wait in the reorder buffer, and be answered at any time: answers do not tell
-/// their copies any more. Such a packet has one copy while it is under way, however often it is sent, until the next quiet time.
+/// After the quiet time no copy is in flight, but packets that have no answer may wait in the reorder buffer, and be answered at any time: answers do not tell
+/// their copies any more. Such a packet has one copy while it is in flight, however often it is sent, until the next quiet time.
 #[test]
 fn copies_after_the_quiet_time_are_not_told_by_answers() {
     let options = SourceOptions::default();
@@ -83,7 +83,7 @@ fn one_copy_stands_for_all_after_going_back() {
     answer(&mut stream, 3);
     assert_eq!((stream.copies, stream.window.sent), (1, 3));
     stream.quiet();
-    assert_eq!((stream.copies, stream.window.sent), (0, 0), "none is under way");
+    assert_eq!((stream.copies, stream.window.sent), (0, 0), "none is in flight");
     stream.sent(0, Time::us(3));
     stream.sent(1, Time::us(3));
     assert_eq!((stream.copies, stream.uncounted), (1, true), "the first is counted");
@@ -159,7 +159,7 @@ fn a_stream_halts_when_it_finds_no_connection() {
     }
 }
 
-/// Rule 2: what may be delivered without a connection, or is over, waits until no copy is under way. Nothing else does.
+/// Rule 2: what may be delivered without a connection, or is over, waits until no copy is in flight. Nothing else does.
 #[test]
 fn copies_are_waited_for_at_the_end_and_before_slow_mode() {
     for (has_cid, halted, exactly_once, packets, waits) in [
@@ -181,7 +181,7 @@ fn copies_are_waited_for_at_the_end_and_before_slow_mode() {
     }
 }
 
-/// Rules 2, 3 and 5: a halted stream sends its oldest packet so that it may be delivered without a connection, if no copy is under way and it need not be executed
+/// Rules 2, 3 and 5: a halted stream sends its oldest packet so that it may be delivered without a connection, if no copy is in flight and it need not be executed
 /// exactly once. The oldest packet carries SYN, the first time and again.
 #[test]
 fn slow_mode_is_for_the_oldest_packet_alone() {
@@ -209,7 +209,7 @@ fn slow_mode_is_for_the_oldest_packet_alone() {
     }
 }
 
-/// An offset counts from the oldest packet without acknowledgement, though older ones are in the window because a copy may be under way.
+/// An offset counts from the oldest packet without acknowledgement, though older ones are in the window because a copy may be in flight.
 #[test]
 fn offsets_count_from_the_oldest_that_is_not_acknowledged() {
     let options = SourceOptions { start_offset: StartOffset::Always, ..SourceOptions::default() };

@@ -105,7 +105,7 @@ fn results_are_kept_for_half_of_the_numbers() {
     assert_eq!(stage.target.replay_buffers(), 7);
 }
 
-/// A packet whose operation is being executed is told that an answer will follow; go-back-N acknowledges what is visible before it.
+/// A packet whose operation is being executed is notified that an answer will follow; go-back-N acknowledges what is visible before it.
 #[test]
 fn a_copy_of_what_is_being_executed_is_held() {
     let mut stage = Stage::new(TargetOptions::default());

@@ -192,7 +192,7 @@ fn acknowledged_packets_give_room() {
     }
 }
 
-/// Packets that are acknowledged stay in the window while a copy may be under way. The end of the quiet time gives their room back.
+/// Packets that are acknowledged stay in the window while a copy may be in flight. The end of the quiet time gives their room back.
 #[test]
 fn timers_give_room() {
     let mut stage = Stage::new(SourceOptions { kept: 2, fast_from: 1, ..SourceOptions::default() });
