@@ -200,4 +200,53 @@ mod tests {
         assert_eq!(datagram.next_packet(0), (HostId(9), 60));
         assert_eq!(datagram.backlog(), 100);
     }
+
+    /// Requests and responses are counted apart, and each has the limit for itself.
+    #[test]
+    fn room_for_requests_and_for_responses_is_counted_apart() {
+        let mut datagram = Datagram::new(2);
+        let state = |datagram: &Datagram| {
+            let room = (datagram.has_room(), datagram.has_room_for_response());
+            (datagram.messages().len(), datagram.responses(), room)
+        };
+        let response = Outgoing { is_response: true, ..message(2, 50) };
+        assert_eq!(state(&datagram), (0, 0, (true, true)));
+        datagram.open(response);
+        assert_eq!(state(&datagram), (1, 1, (true, true)));
+        datagram.open(message(1, 100));
+        assert_eq!(state(&datagram), (2, 1, (true, true)));
+        datagram.open(response);
+        assert_eq!(state(&datagram), (3, 2, (true, false)));
+        datagram.open(message(1, 100));
+        assert_eq!(state(&datagram), (4, 2, (false, false)));
+        datagram.sent(0, |_| None);
+        assert_eq!(state(&datagram), (3, 1, (false, true)));
+        assert_eq!(datagram.messages(), [message(1, 100), response, message(1, 100)]);
+    }
+
+    /// Places are counted from the message whose turn it is, round all that are open.
+    #[test]
+    fn turns_go_round() {
+        let mut datagram = Datagram::new(3);
+        let order = |datagram: &Datagram| [0, 1, 2].map(|place| datagram.in_turn(place));
+        (1..4).for_each(|destination| datagram.open(message(destination, 400)));
+        for expected in [[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 1, 2]] {
+            assert_eq!(order(&datagram), expected);
+            datagram.sent(datagram.in_turn(0), |_| None);
+        }
+    }
+
+    /// A message of one packet need not be opened only if it would be the only one.
+    #[test]
+    fn messages_pass_if_they_are_sent_one_after_the_other_and_none_is_open() {
+        for (limit, is_open, passes) in
+            [(1, false, true), (1, true, false), (2, false, false), (2, true, false)]
+        {
+            let mut datagram = Datagram::new(limit);
+            if is_open {
+                datagram.open(message(1, 100));
+            }
+            assert_eq!(datagram.passes_messages(), passes, "limit {limit}, open: {is_open}");
+        }
+    }
 }

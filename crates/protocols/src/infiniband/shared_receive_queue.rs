@@ -100,6 +100,7 @@ mod tests {
         assert_eq!(events(4), [false, false, true, false]);
         assert_eq!(queue.limit(), 0);
         queue.set_limit(4);
+        assert_eq!(queue.limit(), 4);
         assert!(queue.take().unwrap().reached_limit, "two are left, one after it is taken");
         queue.set_limit(0);
         assert!(!queue.take().unwrap().reached_limit);

@@ -217,4 +217,77 @@ mod tests {
         // To Reset from 7 states, to Error from 6, 8 other steps; SendQueueError to ReadyToSend of UC and UD.
         assert_eq!(steps, 5 * (7 + 6 + 8) + 2);
     }
+
+    /// The tables of `ibv_modify_qp(3)`, and for what a step takes besides, of `ib_modify_qp_is_ok` in Linux.
+    #[test]
+    fn steps_need_and_take_these_attributes() {
+        use QueuePairKind::{Rc, Uc, Ud, XrcReceive, XrcSend};
+        let all = |attributes: &[Attributes]| attributes.iter().fold(Attributes::NONE, |set, &of| set | of);
+        let to = Attributes::AV | Attributes::PATH_MTU | Attributes::DEST_QPN | Attributes::RQ_PSN;
+        let served = Attributes::MAX_DEST_RD_ATOMIC | Attributes::MIN_RNR_TIMER;
+        let (migration, access) = (Attributes::PATH_MIG_STATE, Attributes::ACCESS_FLAGS);
+        let path = Attributes::ALT_PATH | access | Attributes::PKEY_INDEX;
+        let psn = Attributes::SQ_PSN;
+        let retries = Attributes::RETRY_CNT | Attributes::RNR_RETRY;
+        let asked = Attributes::MAX_QP_RD_ATOMIC;
+        let sends = Attributes::CUR_STATE | access | Attributes::ALT_PATH | migration;
+        let moved = path | Attributes::AV | migration;
+        let sender = Attributes::PORT | Attributes::TIMEOUT | retries | asked;
+        let none = Attributes::NONE;
+        // To Init, to ReadyToReceive, to ReadyToSend: needed. ReadyToReceive: taken besides. ReadyToSend and SendQueueDrain: taken.
+        for (kind, init, receive, send, receive_too, while_sending, while_drained) in [
+            (
+                Rc,
+                access,
+                to | served,
+                all(&[psn, Attributes::TIMEOUT, retries, asked]),
+                path,
+                sends | Attributes::MIN_RNR_TIMER,
+                moved | sender | served,
+            ),
+            (Uc, access, to, psn, path, sends, moved),
+            (
+                Ud,
+                Attributes::QKEY,
+                none,
+                psn,
+                Attributes::PKEY_INDEX | Attributes::QKEY,
+                Attributes::CUR_STATE | Attributes::QKEY,
+                Attributes::PKEY_INDEX | Attributes::QKEY,
+            ),
+            (
+                XrcSend,
+                access,
+                to,
+                all(&[psn, Attributes::TIMEOUT, retries, asked]),
+                path,
+                sends,
+                moved | sender,
+            ),
+            (
+                XrcReceive,
+                access,
+                to | served,
+                psn | Attributes::TIMEOUT,
+                path,
+                sends | Attributes::MIN_RNR_TIMER,
+                moved | served | Attributes::PORT | Attributes::TIMEOUT,
+            ),
+        ] {
+            let init = init | Attributes::PKEY_INDEX | Attributes::PORT;
+            for (from, to, expected) in [
+                (Reset, Init, (init, none)),
+                (Init, Init, (none, init)),
+                (Init, ReadyToReceive, (receive, receive_too)),
+                (ReadyToReceive, ReadyToSend, (send, while_sending)),
+                (ReadyToSend, ReadyToSend, (none, while_sending)),
+                (ReadyToSend, SendQueueDrain, (none, Attributes::EN_SQD_ASYNC_NOTIFY)),
+                (SendQueueDrain, ReadyToSend, (none, while_sending)),
+                (SendQueueDrain, SendQueueDrain, (none, while_drained)),
+                (ReadyToSend, Error, (none, none)),
+            ] {
+                assert_eq!(step(kind, from, to), Some(expected), "{kind:?} {from:?} {to:?}");
+            }
+        }
+    }
 }

@@ -219,4 +219,68 @@ mod tests {
             }
         }
     }
+
+    fn opened(count: u32) -> Connections {
+        let mut connections = Connections::new(1 << 20);
+        for number in 0..count {
+            let (from, cid) = (HostId(number / 4), Cid((number % 4) as u16));
+            connections.open(Connection { from, cid, ..Connection::default() }).unwrap();
+        }
+        connections
+    }
+
+    /// At most half of the index is used, so that searches are short, and it is no larger than that needs.
+    #[test]
+    fn the_index_is_twice_as_large_as_needed() {
+        for (open, size) in
+            [(0, 8), (1, 8), (4, 8), (5, 16), (8, 16), (9, 32), (16, 32), (17, 64), (257, 1024)]
+        {
+            assert_eq!(opened(open).index.len(), size, "{open} connections");
+        }
+    }
+
+    /// Hosts and identifiers have consecutive numbers. Half of 256 connections at least have a place that is no other's home.
+    #[test]
+    fn connections_spread_over_the_index() {
+        let connections = opened(256);
+        let homes: std::collections::BTreeSet<usize> =
+            (0..256).map(|number| connections.home(HostId(number / 4), Cid((number % 4) as u16))).collect();
+        assert_eq!(connections.index.len(), 512);
+        assert!(homes.len() >= 128, "{} places", homes.len());
+    }
+
+    /// The model checker merges states that are equal, and those alone.
+    #[test]
+    fn tables_with_the_same_connections_in_the_same_slots_are_equal() {
+        let hash = |connections: &Connections| {
+            let mut hasher = std::hash::DefaultHasher::new();
+            connections.hash(&mut hasher);
+            hasher.finish()
+        };
+        let (one, same) = (opened(2), opened(2));
+        assert!(one == same && hash(&one) == hash(&same));
+        let mut larger = Connections::new(1 << 20);
+        (0..9).for_each(|cid| {
+            larger.open(Connection { cid: Cid(100 + cid), ..Connection::default() });
+        });
+        let mut changed = opened(2);
+        changed.get(1).unwrap().held = 1;
+        let mut closed = opened(2);
+        closed.close(1);
+        let mut other_limit = opened(2);
+        other_limit.limit = 2;
+        for other in [&larger, &changed, &closed, &other_limit, &opened(3)] {
+            assert!(one != *other);
+        }
+        for other in [&larger, &changed, &closed, &opened(3)] {
+            assert_ne!(hash(&one), hash(other));
+        }
+        // The same connections, but the slot that is taken next is another one.
+        let [mut first, mut second] = [opened(3), opened(3)];
+        first.close(0);
+        first.close(1);
+        second.close(1);
+        second.close(0);
+        assert!(first != second && hash(&first) != hash(&second));
+    }
 }

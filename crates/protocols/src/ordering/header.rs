@@ -241,4 +241,58 @@ mod tests {
             prop_assert_eq!(Header::from_bytes(&header.to_bytes()), Some(header));
         }
     }
+
+    #[test]
+    fn flags_are_a_set() {
+        let (syn, eod, slow) = (Flags::SYN, Flags::EOD, Flags::SLOW);
+        let both = syn.with(slow);
+        assert_eq!((both, both.with(syn), both.with(Flags::NONE)), (Flags(9), both, both));
+        assert_eq!([both.has(syn), both.has(slow), both.has(both), both.has(eod)], [true, true, true, false]);
+        assert!(!syn.has(both), "all of them are needed");
+        assert_eq!((both.only(slow), both.only(eod), syn.only(both)), (slow, Flags::NONE, syn));
+        assert_eq!((syn.with_if(slow, true), syn.with_if(slow, false)), (both, syn));
+    }
+
+    #[test]
+    fn identifiers_with_the_top_bit_name_a_stream() {
+        for number in [0, 1, 32767] {
+            assert_eq!(Cid::of_stream(number), Cid(0x8000 + number));
+            assert_eq!((Cid::of_stream(number).stream(), Cid(number).stream()), (Some(number), None));
+        }
+    }
+
+    /// An answer is about the same packet; it repeats whether the packet could start the sequence or be delivered without a connection, and
+    /// nothing else of its flags.
+    #[test]
+    fn an_answer_names_the_packet_and_repeats_two_flags() {
+        let all = [Flags::EOD, Flags::CON, Flags::SLOW, Flags::LAST, Flags::OFFSET];
+        let request = Header {
+            kind: Kind::Req,
+            transfer: Transfer::Ordered,
+            flags: all.into_iter().fold(Flags::SYN, Flags::with),
+            reason: Reason::Held,
+            cid: Cid(3),
+            seq: Seq(9),
+            word: 77,
+        };
+        let answer = Header {
+            kind: Kind::Ack,
+            transfer: Transfer::Ordered,
+            flags: Flags::SYN.with(Flags::SLOW),
+            reason: Reason::None,
+            cid: Cid(3),
+            seq: Seq(9),
+            word: 0,
+        };
+        assert_eq!(request.answer(Kind::Ack), answer);
+        let plain = Header { flags: Flags::EOD, ..request };
+        assert_eq!(plain.answer(Kind::Nack), Header { kind: Kind::Nack, flags: Flags::NONE, ..answer });
+    }
+
+    #[test]
+    fn the_word_is_an_offset_if_a_flag_says_so() {
+        let header = Header { word: 77, ..Header::default() };
+        assert_eq!((header.offset(), header.count(), header.result(), header.bitmap()), (None, 77, 77, 77));
+        assert_eq!(Header { flags: Flags::OFFSET, ..header }.offset(), Some(77));
+    }
 }

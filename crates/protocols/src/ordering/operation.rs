@@ -63,4 +63,19 @@ mod tests {
             assert!(!operation.is_idempotent());
         }
     }
+
+    /// Executed twice it returns another value, unless nothing changes: a WRITE returns what it has written itself.
+    #[test]
+    fn only_what_changes_nothing_may_be_executed_twice() {
+        use Operation::{CompareSwap, Data, FetchAdd, Write};
+        for (operation, expected) in [
+            (Data, true),
+            (FetchAdd(0), true),
+            (FetchAdd(1), false),
+            (Write(3), false),
+            (CompareSwap { from: 1, to: 2 }, false),
+        ] {
+            assert_eq!(operation.is_idempotent(), expected, "{operation:?}");
+        }
+    }
 }

@@ -56,3 +56,18 @@ impl Ticket {
         self.header.flags.has(Flags::LAST)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tickets_tell_where_an_operation_comes_from() {
+        let header = Header { flags: Flags::SYN, ..Header::default() };
+        let ticket = Ticket { from: HostId(1), header, connection: 0, replay: 0, reordered: false };
+        assert_eq!((ticket.is_without_connection(), ticket.is_last()), (false, false));
+        let last = Header { flags: Flags::SYN.with(Flags::LAST), ..header };
+        let ticket = Ticket { connection: Ticket::NONE, header: last, ..ticket };
+        assert_eq!((ticket.is_without_connection(), ticket.is_last()), (true, true));
+    }
+}

@@ -207,6 +207,39 @@ mod tests {
         assert_eq!(buffer.take(HostId(2), Cid(0), Seq(1)).map(|found| found.1), Some(3));
         assert_eq!(buffer.take(HostId(2), Cid(0), Seq(1)), None);
         assert_eq!(buffer.put(HostId(2), header(0, 2), 4), Ok(()));
+        assert_eq!(buffer.collisions(), 4, "one of them did not fit");
+    }
+
+    /// Consecutive packets have consecutive slots, round the ring, and half of 64 connections at least begin at a slot of their own.
+    #[test]
+    fn connections_begin_at_different_slots() {
+        let buffer = buffer(64, 512, 0);
+        let slot = |from, cid, seq| buffer.slot(Key::new(HostId(from), Cid(cid), Seq(seq)));
+        for (from, cid) in [(0, 0), (7, 3), (1000, 255)] {
+            for seq in [0, 1, 511, 512, 65534] {
+                assert_eq!(slot(from, cid, seq + 1), (slot(from, cid, seq) + 1) % 512, "{from} {cid} {seq}");
+            }
+        }
+        let starts: std::collections::BTreeSet<usize> =
+            (0..64).map(|number| slot(number / 4, number as u16 % 4, 0)).collect();
+        assert!(starts.len() >= 32, "{}", starts.len());
+    }
+
+    #[test]
+    fn memory_grows_with_the_slots() {
+        let slot = ReorderBuffer::<u64>::bytes(1);
+        assert!(slot >= 32, "a key, a header and a payload take 8, 16 and 8 bytes");
+        assert_eq!([0, 3, 520].map(ReorderBuffer::<u64>::bytes), [0, 3 * slot, 520 * slot]);
+    }
+
+    #[test]
+    fn it_is_empty_when_all_is_taken() {
+        let mut buffer = buffer(8, 8, 0);
+        assert!(buffer.is_empty());
+        buffer.put(HostId(1), header(0, 1), 1).unwrap();
+        assert!(!buffer.is_empty());
+        buffer.take(HostId(1), Cid(0), Seq(1)).unwrap();
+        assert!(buffer.is_empty());
     }
 
     /// Without a packet in the cache, [`ReorderBuffer::take`] does not search it.

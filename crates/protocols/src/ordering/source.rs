@@ -336,3 +336,6 @@ impl<P: Copy> Source<P> {
         self.active.is_empty() && self.identifiers.all_free()
     }
 }
+
+#[cfg(test)]
+mod tests;

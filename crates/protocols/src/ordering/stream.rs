@@ -388,3 +388,7 @@ impl<P: Copy> SourceStream<P> {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "stream_tests.rs"]
+mod tests;

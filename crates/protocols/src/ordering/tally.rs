@@ -38,3 +38,18 @@ impl Eq for Tally {}
 impl Hash for Tally {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_count_and_are_no_part_of_the_state() {
+        let (mut one, mut other) = (Tally::default(), Tally::default());
+        (0..3).for_each(|_| one.count());
+        other.raise(7);
+        other.raise(5);
+        assert_eq!((one.get(), other.get()), (3, 7));
+        assert!(one == other);
+    }
+}

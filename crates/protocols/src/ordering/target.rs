@@ -320,3 +320,7 @@ impl<P: Copy> Target<P> {
         self.open_connections() == 0 && self.reorder.is_empty() && self.replay_buffers() == 0
     }
 }
+
+#[cfg(test)]
+#[path = "target_tests.rs"]
+mod tests;

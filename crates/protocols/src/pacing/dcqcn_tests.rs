@@ -171,3 +171,23 @@ fn a_cut_restarts_timer_and_byte_counter() {
     let recovered = 19_687.5 * (1.0 - 0.5 / 32.0);
     assert_eq!(source.level(3, Time::us(108)), Some(recovered as u32));
 }
+
+/// Recovery towards the link's rate halves the distance, 16,384 Mb/s at first, and ends when less than 1 Mb/s is missing: then the flow is free.
+#[test]
+fn recovery_ends_less_than_a_megabit_below_the_line() {
+    let line = 32_768.0;
+    let rules = DcqcnRules::new(&Dcqcn { alpha_timer: NEVER, ..Dcqcn::default() });
+    let mut source = DcqcnSource::new(Arc::new(rules), line);
+    notify(&mut source, Time::us(1));
+    let mut missing = 16_384;
+    for step in 0..15 {
+        let at = Time::us(1 + 55 * step);
+        source.report(at, &mut |_, _, _, _| {});
+        assert_eq!(source.level(3, at), Some(32_768 - missing), "step {step}");
+        missing /= 2;
+    }
+    let at = Time::us(1 + 55 * 15);
+    assert_eq!(source.level(3, at), Some(32_768), "half a megabit is missing");
+    source.report(at, &mut |_, _, _, _| {});
+    assert_eq!(source.level(3, at), None);
+}

@@ -137,3 +137,63 @@ fn the_default_increase_is_the_share_of_each_flow_in_the_room_above_eta() {
     let source = HpccSource::new(Arc::new(HpccRules::new(&Hpcc::default(), RTT)), LINE);
     assert!((source.additive - PRODUCT * 0.05 / 100.0).abs() < 1e-6);
 }
+
+/// Lines 5 to 9: the time that counts is that of the most loaded link, the first of several; where nothing moved there is none, and the mean stays.
+#[test]
+fn measurements_weigh_by_the_time_of_the_most_loaded_link() {
+    let mut harness = harness(&spec());
+    harness.after(Time::us(8), 100_000, 0);
+    let utilisation = |harness: &mut Harness, expected: f64| {
+        let flow = harness.source.flows.get(3).unwrap();
+        assert!((flow.utilisation - expected).abs() < 1e-9, "{} {expected}", flow.utilisation);
+    };
+    harness.after(Time::us(2), 12_500, 0);
+    utilisation(&mut harness, 0.75 + 0.25 * 0.5);
+    harness.after(Time::us(2), 0, 0);
+    utilisation(&mut harness, 0.875);
+    harness.after(Time::us(4), 25_000, 0);
+    utilisation(&mut harness, 0.5 * 0.875 + 0.5 * 0.5);
+    // Two links at half of their rate: the first in 2 us, the second in 4 us.
+    let mut two = self::harness(&spec());
+    two.acknowledge(&[two.hop(7, 0), two.hop(8, 0)]);
+    let mut hops = [two.hop(7, 0), two.hop(8, 0)];
+    (hops[0].time, hops[0].sent) = (Time::us(2), 12_500);
+    (hops[1].time, hops[1].sent) = (Time::us(4), 25_000);
+    two.acknowledge(&hops);
+    utilisation(&mut two, 0.75 + 0.25 * 0.5);
+}
+
+/// Line 21: a round ends when more is acknowledged than was sent at its begin. A window that shrinks is an event, and the flow's rate is that of its
+/// window: 22,680.5 bytes in 8 us are 22,680 Mb/s.
+#[test]
+fn a_round_ends_behind_what_was_sent_at_its_begin() {
+    let mut harness = harness(&spec());
+    harness.source.on_sent(3, 3000, Time::ZERO, Time::ZERO, &mut |_, _, _, _| {});
+    harness.after(Time::us(8), 100_000, 100_000);
+    assert_eq!((harness.source.events(), harness.source.level(3, harness.now)), (0, None));
+    let first = PRODUCT * 0.475 + 80.0;
+    let second = first * 0.475 + 80.0;
+    let third = second * 0.475 + 80.0;
+    // 2, 3, 4, 5 and 6 kB are acknowledged; 4 kB were sent before, and nothing since.
+    for (window, reference, events) in
+        [(first, first, 1), (second, first, 2), (second, first, 2), (second, second, 2), (third, third, 3)]
+    {
+        harness.after(Time::us(8), 100_000, 100_000);
+        let flow = harness.source.flows.get(3).unwrap();
+        assert!((flow.window - window).abs() < 1e-3, "{} {window}", flow.window);
+        assert!((flow.reference - reference).abs() < 1e-3, "{} {reference}", flow.reference);
+        assert_eq!(harness.source.events(), events);
+        if (window - second).abs() < 1.0 {
+            assert_eq!(harness.source.level(3, harness.now), Some(22_680));
+        }
+        // The next round ends behind these.
+        if events == 2 && (reference - second).abs() < 1.0 {
+            assert_eq!(harness.source.flows.get(3).unwrap().updated_at, 4000);
+        }
+    }
+    let mut reported = Vec::new();
+    let (now, end) = (harness.now, harness.now + Time::us(5));
+    harness.source.report(end, &mut |key, from, to, level| reported.push((key, from, to, level)));
+    assert_eq!(reported, [(3, now, end, third as u32)]);
+    assert_eq!(harness.source.level(4, end), None, "nothing is known of another flow");
+}

@@ -182,3 +182,50 @@ proptest! {
         }
     }
 }
+
+/// The timer does not lower the index below its minimum, so that the delay of the minimum never ends early.
+#[test]
+fn the_delay_of_the_minimum_is_waited_for() {
+    let spec = InfiniBandCongestion {
+        cct: Cct::Linear(LinearCct { step: 10.0, entries: 16 }),
+        ccti_min: 2,
+        ..spec()
+    };
+    let mut source = source(&spec);
+    source.on_sent(7, 1000, Time::us(10), Time::us(11), &mut |_, _, _, _| {});
+    // 20 packet times; the timer ends at 20 us.
+    assert_eq!(source.allowed_at(7, Time::us(11)), Time::us(31));
+    assert_eq!(source.allowed_at(7, Time::us(25)), Time::us(31));
+    assert_eq!(source.allowed_at(7, Time::us(40)), Time::us(40));
+    // From 3 it is lowered to 2 at 20 us.
+    notify(&mut source, Time::us(12));
+    assert_eq!(source.allowed_at(7, Time::us(12)), Time::us(31));
+}
+
+/// The timer that starts with a notification is one that the flow's index needs: further notifications do not restart it.
+#[test]
+fn a_timer_that_runs_is_not_restarted() {
+    let spec = InfiniBandCongestion { timer_starts: TimerStart::Notification, ..spec() };
+    let mut source = source(&spec);
+    notify(&mut source, Time::us(10));
+    notify(&mut source, Time::us(29));
+    for (at, index) in [(29, 2), (30, 1), (49, 1), (50, 0)] {
+        assert_eq!(source.level(7, Time::us(at)), Some(index), "{at} us");
+    }
+    // The index was at its minimum: the timer starts anew.
+    notify(&mut source, Time::us(55));
+    assert_eq!((source.level(7, Time::us(74)), source.level(7, Time::us(75))), (Some(1), Some(0)));
+}
+
+/// A flow is free when its index is at the minimum and its last packet has left.
+#[test]
+fn a_flow_is_kept_until_its_last_packet_has_left() {
+    let mut source = source(&spec());
+    notify(&mut source, Time::us(10));
+    source.on_sent(7, 1000, Time::us(20), Time::us(21), &mut |_, _, _, _| {});
+    for (now, level) in [(Time::us(20), Some(0)), (Time::us(21) - Time::ps(1), Some(0)), (Time::us(21), None)]
+    {
+        source.report(now, &mut |_, _, _, _| {});
+        assert_eq!(source.level(7, now), level, "{now:?}");
+    }
+}

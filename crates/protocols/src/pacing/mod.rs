@@ -151,3 +151,88 @@ impl Pacer for AnyPacer {
         dispatch!(self, pacer => pacer.events())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use fabricsim_spec as spec;
+
+    use super::*;
+
+    type Reported = Vec<(FlowKey, Time, Time, u32)>;
+    /// Time, window, level and events after each step.
+    type Seen = Vec<(Time, u64, Option<u32>, u64)>;
+
+    /// What a source answers to a few calls, which all algorithms notice some of.
+    fn answers(pacer: &mut impl Pacer) -> (Seen, Reported) {
+        let (mut seen, mut reported) = (Vec::new(), Reported::new());
+        let mut report =
+            |key: FlowKey, from: Time, to: Time, level: u32| reported.push((key, from, to, level));
+        let rate = fabricsim_units::Rate::new(100_000_000_000).unwrap();
+        for step in 0..60_u64 {
+            let now = Time::us(10 * (step + 1));
+            let end = now + Time::ns(400);
+            pacer.on_sent(3, 4096, now, end, &mut report);
+            let telemetry = HopTelemetry {
+                output: 7,
+                time: now,
+                sent: 120_000 * step,
+                queued: 50_000,
+                byte_time: rate.byte_time(),
+            };
+            let acknowledged = Acknowledged {
+                bytes: 4096,
+                packets: 1,
+                marked: (step % 3 == 0).into(),
+                rtt: Time::us(8 + 3 * (step % 20)),
+                hops: 2,
+                telemetry: &[telemetry],
+            };
+            pacer.on_ack(3, &acknowledged, 8192, end, &mut report);
+            if step % 5 == 4 {
+                pacer.on_mark(3, end, &mut report);
+            }
+            if step % 7 == 6 {
+                pacer.on_loss(3, end, &mut report);
+            }
+            if step % 4 == 3 {
+                pacer.report(end, &mut report);
+            }
+            let level = pacer.level(3, end);
+            seen.push((pacer.allowed_at(3, end), pacer.window(3, end), level, pacer.events()));
+        }
+        (seen, reported)
+    }
+
+    /// Checks that a source does the same by way of [`AnyPacer`]; returns what it does.
+    fn same<P: Pacer + Clone>(source: &P, any: impl Fn(P) -> AnyPacer) -> Seen {
+        let (mut alone, mut wrapped) = (source.clone(), any(source.clone()));
+        let (seen, reported) = answers(&mut alone);
+        assert_eq!(answers(&mut wrapped), (seen.clone(), reported.clone()));
+        let (_, _, level, events) = seen[seen.len() - 1];
+        assert!(level.is_some_and(|level| level > 1) && events > 1 && !reported.is_empty(), "{seen:?}");
+        seen
+    }
+
+    #[test]
+    fn each_algorithm_is_called_by_way_of_any() {
+        let (line, rtt, mtu) = (100_000.0, Time::us(8), 4096);
+        let infiniband = InfiniBandSource::new(
+            Arc::new(InfiniBandRules::new(&spec::InfiniBandCongestion::default())),
+            Time::ns(400),
+        );
+        let dcqcn = DcqcnSource::new(Arc::new(DcqcnRules::new(&spec::Dcqcn::default())), line);
+        let swift = SwiftSource::new(Arc::new(SwiftRules::new(&spec::Swift::default(), rtt, mtu)), line);
+        let hpcc = HpccSource::new(Arc::new(HpccRules::new(&spec::Hpcc::default(), rtt)), line);
+        let nscc = NsccSource::new(Arc::new(NsccRules::new(&spec::Nscc::default(), rtt, mtu)), line);
+        // Without a window as much may be in flight as there is.
+        let unlimited = |seen: Seen| seen.iter().all(|of| of.1 == u64::MAX);
+        assert!(unlimited(same(&infiniband, AnyPacer::InfiniBand)));
+        assert!(unlimited(same(&dcqcn, AnyPacer::Dcqcn)));
+        for seen in [same(&swift, AnyPacer::Swift), same(&hpcc, AnyPacer::Hpcc), same(&nscc, AnyPacer::Nscc)]
+        {
+            assert!(!unlimited(seen));
+        }
+    }
+}

@@ -75,3 +75,32 @@ impl ReportedRate {
         self.is_below(line).then_some(self.mbps)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rates are reported without gaps, over times that are not empty, and only while they are less than the link's.
+    #[test]
+    fn a_rate_is_reported_while_it_holds_and_is_below_the_links() {
+        let mut reported = Vec::new();
+        let mut report =
+            |key: FlowKey, from: Time, to: Time, level: u32| reported.push((key, from.0, to.0, level));
+        let mut rate = ReportedRate::new(1000.0, Time(10));
+        let mut levels = Vec::new();
+        // 250 bytes in 4 us are 500 Mb/s.
+        for (bytes, now) in [(250.0, 20), (125.0, 30), (250.0, 30), (500.0, 40), (5000.0, 50), (250.0, 60)] {
+            rate.change(7, (bytes, Time::us(4), 1000.0), Time(now), &mut report);
+            levels.push(rate.of(1000.0));
+        }
+        rate.report(7, 1000.0, Time(60), &mut report);
+        rate.report(7, 1000.0, Time(61), &mut report);
+        assert_eq!(levels, [Some(500), Some(250), Some(500), None, None, Some(500)]);
+        assert_eq!(reported, [(7, 20, 30, 500), (7, 30, 40, 500), (7, 60, 61, 500)]);
+    }
+
+    #[test]
+    fn the_product_is_what_a_link_carries_in_a_round_trip() {
+        assert!((bandwidth_delay_product(100_000.0, Time::us(12)) - 150_000.0).abs() < 1e-6);
+    }
+}

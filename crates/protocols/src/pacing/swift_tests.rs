@@ -115,3 +115,32 @@ fn rates_are_reported_without_gaps_while_they_are_below_the_link() {
     // The window of 125 kB less 0.8 * 20 / 40 of it, in 40 us.
     assert_eq!(reported, [(Time::us(50), Time::us(60), 15_000), (Time::us(60), Time::us(70), 15_000)]);
 }
+
+/// Line 26: a window of a whole packet is not paced.
+#[test]
+fn a_window_of_one_packet_is_not_paced() {
+    let mut source = source(&Swift { max_cwnd: 1.0, ..plain() });
+    assert!((packets(&mut source) - 1.0).abs() < 1e-9);
+    source.on_sent(3, MTU, Time::us(5), Time::us(6), &mut |_, _, _, _| {});
+    assert_eq!(source.allowed_at(3, Time::us(6)), Time::ZERO);
+}
+
+/// Line 7: a round trip below the target, not one that is on it.
+#[test]
+fn on_the_target_a_window_stays() {
+    let mut source = source(&plain());
+    acknowledge(&mut source, Time::us(40), Time::us(20), 10);
+    assert!((packets(&mut source) - PRODUCT).abs() < 1e-3, "{}", packets(&mut source));
+    assert_eq!(source.events(), 0);
+    acknowledge(&mut source, Time::us(41), Time::us(20) - Time::ps(1), 10);
+    assert!((packets(&mut source) - (PRODUCT + 10.0 / PRODUCT)).abs() < 1e-3);
+}
+
+/// Line 11: a window below a packet grows by ai for each packet that is acknowledged.
+#[test]
+fn windows_below_a_packet_grow_with_each_packet() {
+    let mut source = source(&Swift { ai: 0.125, ..plain() });
+    source.flows.get(3).unwrap().cwnd = 0.25;
+    acknowledge(&mut source, Time::us(40), Time::us(12), 3);
+    assert!((packets(&mut source) - 0.625).abs() < 1e-3, "{}", packets(&mut source));
+}

@@ -1,5 +1,7 @@
 //! One exchange after the other, with the messages that cross the wire.
 
+mod messages;
+
 use std::collections::VecDeque;
 
 use fabricsim_wire::field::Octets;

@@ -1,10 +1,13 @@
 //! A requester and a responder with memory, connected by links that lose and repeat packets.
 
+mod headers;
 mod hostile;
 mod link;
 mod loss;
 mod overtaking;
 mod packets;
+mod requester;
+mod responder;
 mod rules;
 mod unreliable_connection;
 mod unreliable_datagram;

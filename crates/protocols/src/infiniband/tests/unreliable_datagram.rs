@@ -115,6 +115,9 @@ fn what_does_not_fit_is_dropped_and_counted() {
         let kept = memory.far.receives.len() + usize::from(responder.flush().is_some());
         assert_eq!(kept, receives.len());
     }
+    // The longest datagram is as long as the MTU.
+    let (mut responder, mut longest) = (UdResponder::new(THERE), memory(&[3000]));
+    assert!(responder.receive(&good, MTU, false, &mut longest).is_some());
     // A receive request that was too short serves a shorter datagram.
     let (mut responder, mut memory) = (UdResponder::new(THERE), memory(&[139]));
     responder.receive(&good, 100, false, &mut memory);
