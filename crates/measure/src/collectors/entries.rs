@@ -6,13 +6,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::collector::{Collector, ResultTable};
-use crate::flow::{FlowRow, MOST_FLOWS};
+use crate::flow::{Flow, FlowRow, MOST_FLOWS};
 use crate::input::TableInput;
 use crate::moments::Moments;
 use crate::timeline::{Delivery, Timeline};
 use crate::{EntryName, Histogram, Latency, RecorderConfig, jain};
 
 /// Counters of each entry. An entry is a stream of messages: packets carry its number.
+///
+/// Of an only entry most is that of all flows together, and is not counted once more.
 ///
 /// The histogram of latencies is in [`Latencies`](super::latency::Latencies), whose sum it is a part of; fairness comes
 /// from the records of flows.
@@ -96,6 +98,20 @@ pub struct EntrySummary {
     pub round_trip_ns: Option<Latency>,
 }
 
+impl EntryCounters {
+    /// Those of an entry whose flows are all there are.
+    fn of_all(&self, flows: &Flow) -> Self {
+        Self {
+            packets: flows.packets,
+            bytes: flows.bytes,
+            messages: self.messages,
+            created: flows.created,
+            total: flows.total,
+            network: flows.network.sum,
+        }
+    }
+}
+
 impl Entries {
     /// Of `count` entries.
     pub(crate) fn of(count: usize) -> Self {
@@ -113,6 +129,11 @@ impl Collector for Entries {
 
     #[inline]
     fn delivered(&mut self, _timeline: &mut Timeline, _now: Time, packet: &Packet, delivery: &Delivery) {
+        if let [only] = &mut self.counts[..] {
+            // All else is that of all flows together.
+            only.messages += u64::from(delivery.accepted && packet.last);
+            return;
+        }
         let Some(entry) = self.counts.get_mut(usize::from(packet.stream)) else { return };
         if delivery.accepted {
             entry.packets += 1;
@@ -167,7 +188,7 @@ impl Collector for Entries {
 /// An entry in the results.
 struct EntryRow<'a> {
     name: &'a EntryName,
-    counts: &'a EntryCounters,
+    counts: EntryCounters,
     trips: &'a TripCounters,
     histogram: Option<&'a Histogram<7>>,
     /// Bytes; NaN where not known.
@@ -220,12 +241,14 @@ impl Entries {
     fn rows<'a>(&'a self, input: &'a TableInput<'_>) -> Vec<EntryRow<'a>> {
         let offered = self.offered(input);
         let flows = self.flows(input);
+        let all = input.all_flows();
+        let is_only = self.counts.len() == 1;
         let row = |(number, name): (usize, &'a EntryName)| {
             let (counts, trips) = (self.counts.get(number)?, self.trips.get(number)?);
             let (bytes, is_shared) = &flows[number];
             Some(EntryRow {
                 name,
-                counts,
+                counts: if is_only { counts.of_all(&all) } else { counts.clone() },
                 trips,
                 histogram: input.latencies.get(number),
                 offered: offered[number],
