@@ -2,6 +2,8 @@
 
 mod places;
 mod ports;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

@@ -30,3 +30,6 @@ impl<B: Observer> Engine<B> {
         self.next_time()
     }
 }
+
+#[cfg(test)]
+mod tests;

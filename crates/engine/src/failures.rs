@@ -225,3 +225,6 @@ impl<B: Observer> Engine<B> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

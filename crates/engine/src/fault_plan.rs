@@ -117,3 +117,6 @@ fn failed_at(graph: &Graph, failures: &[Failure], initially: &[LinkId], at: Time
     }
     failed.into_iter().collect()
 }
+
+#[cfg(test)]
+mod tests;

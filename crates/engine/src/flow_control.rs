@@ -72,3 +72,6 @@ impl<B: Observer> Engine<B> {
         expires
     }
 }
+
+#[cfg(test)]
+mod tests;

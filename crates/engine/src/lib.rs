@@ -26,6 +26,8 @@ mod round_trip;
 mod snapshot;
 mod subnet_plan;
 mod switch_errors;
+#[cfg(test)]
+mod testing;
 mod totals;
 
 pub use adapter::{HostTransport, QueuePairCounters, QueuePairReport, Refused, transport_bytes, warnings};

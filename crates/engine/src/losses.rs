@@ -106,3 +106,6 @@ impl LostPackets {
         self.at_hosts() + self.in_network()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -103,3 +103,6 @@ pub(crate) fn check(experiment: &Experiment, graph: &Graph, file: &str) -> Resul
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

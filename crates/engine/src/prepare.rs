@@ -229,3 +229,6 @@ fn grid(graph: &Graph) -> Option<HostGrid> {
         slot,
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -30,3 +30,6 @@ fn one_way(experiment: &Experiment, graph: &Graph, router: &Router, (from, to): 
     }
     time
 }
+
+#[cfg(test)]
+mod tests;

@@ -215,3 +215,6 @@ fn manager_places(
     };
     given.nodes.iter().enumerate().map(find).collect()
 }
+
+#[cfg(test)]
+mod tests;

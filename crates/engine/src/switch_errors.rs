@@ -28,3 +28,6 @@ impl SwitchErrors {
         random.unit() > libm::exp(bytes * self.intact)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -76,6 +76,75 @@ mod tests {
 
     use super::*;
 
+    fn totals() -> Totals {
+        Totals {
+            injected: 100,
+            replicated: 20,
+            delivered: 90,
+            delivered_bytes: 9000,
+            lost: LostPackets { vcrc: 7, ..LostPackets::default() },
+            packet_hops: 400,
+            shared_links: 30,
+            fingerprint: u64::MAX,
+            in_flight: 23,
+        }
+    }
+
+    /// Counters of partitions add up; fingerprints wrap around.
+    #[test]
+    fn counters_of_partitions_add_up() {
+        let mut sum = totals();
+        sum.add(&totals());
+        let expected = Totals {
+            injected: 200,
+            replicated: 40,
+            delivered: 180,
+            delivered_bytes: 18_000,
+            lost: LostPackets { vcrc: 14, ..LostPackets::default() },
+            packet_hops: 800,
+            shared_links: 60,
+            fingerprint: u64::MAX - 1,
+            in_flight: 46,
+        };
+        assert_eq!(sum, expected);
+    }
+
+    /// What was injected or copied is delivered, lost, or in the fabric.
+    #[test]
+    fn a_packet_too_many_or_too_few_is_no_balance() {
+        assert!(totals().is_balanced());
+        let changes: [fn(&mut Totals); 5] = [
+            |of| of.injected += 1,
+            |of| of.replicated += 1,
+            |of| of.delivered += 1,
+            |of| of.lost.vcrc += 1,
+            |of| of.in_flight += 1,
+        ];
+        for (number, change) in changes.into_iter().enumerate() {
+            let mut changed = totals();
+            change(&mut changed);
+            assert!(!changed.is_balanced(), "change {number}");
+        }
+        let none = Totals::default();
+        assert!(none.is_balanced());
+        assert!(Totals { injected: 2, delivered: 1, in_flight: 1, ..none }.is_balanced());
+        assert!(
+            Totals { replicated: 2, lost: LostPackets { icrc: 2, ..LostPackets::default() }, ..none }
+                .is_balanced()
+        );
+    }
+
+    /// A packet that is lost as it is delivered counts as lost; links that copies share count once.
+    #[test]
+    fn a_delivered_packet_that_is_lost_is_not_delivered() {
+        let mut found = totals();
+        found.lose(&Packet::new(PacketKind::Data, (HostId(0), HostId(1)), 128, Time::ZERO), LossCause::Icrc);
+        let lost = LostPackets { vcrc: 7, icrc: 1, ..LostPackets::default() };
+        assert_eq!(found, Totals { delivered: 89, delivered_bytes: 8872, lost, ..totals() });
+        assert!(found.is_balanced());
+        assert_eq!(found.links_crossed(), 370);
+    }
+
     /// Each bit of what is hashed counts: another source, destination, number of hops or time is another fingerprint.
     #[test]
     fn fingerprints_depend_on_every_bit() {

@@ -5,6 +5,8 @@ mod application;
 mod arbitration;
 mod link;
 mod single;
+#[cfg(test)]
+mod tests;
 mod waits;
 
 use std::sync::Arc;

@@ -326,3 +326,6 @@ fn report_rate_limit<B: Observer>(
     let destination = (per == ControlPer::QueuePair).then_some(HostId(key));
     observer.rate_limited(host, destination, from, to, level);
 }
+
+#[cfg(test)]
+mod tests;

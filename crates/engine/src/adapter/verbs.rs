@@ -151,3 +151,6 @@ impl Endpoint for VerbsEndpoint {
         std::iter::empty()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -135,3 +135,56 @@ fn wake_ups_of_a_list_are_kept() {
     }
     assert_eq!(found, times);
 }
+
+/// Buckets become half as wide if they hold more than eight events each and more than half of them had to be sorted; twice as wide if they
+/// hold fewer than two and a half, or more than an eighth of the events was far away; not if both would hold. The bounds are 2^4 and 2^40 ps.
+/// No event is lost or changes its time.
+#[test]
+fn the_width_of_buckets_follows_the_events() {
+    for ((events, buckets, sorted, far), (before, after)) in [
+        ((81, 10, 6, 0), (12, 11)),
+        ((80, 10, 6, 0), (12, 12)),
+        ((81, 10, 5, 0), (12, 12)),
+        ((90, 10, 3, 0), (12, 12)),
+        ((40, 10, 10, 0), (12, 12)),
+        ((800, 10, 10, 100), (12, 11)),
+        ((80, 10, 0, 11), (12, 13)),
+        ((80, 10, 0, 10), (12, 12)),
+        ((24, 10, 0, 0), (12, 13)),
+        ((25, 10, 0, 0), (12, 12)),
+        ((81, 10, 6, 11), (12, 12)),
+        ((81, 10, 6, 0), (4, 4)),
+        ((24, 10, 0, 0), (40, 40)),
+        ((24, 10, 0, 0), (5, 6)),
+    ] {
+        let mut calendar = Calendar::new(Time::ns(4));
+        calendar.shift = before;
+        calendar.refill(1_000_000, Vec::new());
+        let times: Vec<u64> = (0..200).map(|number| 1_000_000 + number * 777).collect();
+        for (&time, port) in times.iter().zip(0..) {
+            calendar.push(Event::new(time, Kind::Arrive, port, 0));
+        }
+        calendar.statistics = Statistics { events, buckets, sorted, far };
+        calendar.tune();
+        assert_eq!(calendar.shift, after, "{events} {buckets} {sorted} {far} {before}");
+        let found: Vec<u64> = std::iter::from_fn(|| {
+            let time = calendar.next_time()?;
+            calendar.pop_at(time).map(|event| event.time)
+        })
+        .collect();
+        assert_eq!(found, times, "{events} {buckets} {sorted} {far} {before}");
+    }
+}
+
+/// A tag holds what it was made of, at the ends of its ranges.
+#[test]
+fn events_hold_their_parts() {
+    for kind in [Kind::Arrive, Kind::Wake, Kind::Deliver, Kind::Look] {
+        for port in [0, 1, (1 << 30) - 1] {
+            for packet in [0, 1, u32::MAX] {
+                let event = Event::new(5, kind, port, packet);
+                assert_eq!((event.time, event.kind(), event.port(), event.packet()), (5, kind, port, packet));
+            }
+        }
+    }
+}

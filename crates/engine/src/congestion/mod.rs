@@ -2,6 +2,8 @@
 
 mod build;
 mod ports;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use build::{Builder, service_classes};
 pub(crate) use ports::check;

@@ -153,3 +153,32 @@ fn lanes_belong_to_the_class_that_begins_before_them() {
     let snapshot = prepared.engine(|| NullObserver).snapshot(crate::Extent::Queues);
     assert_eq!([0, 1, 2, 3].map(|lane| snapshot.class_base(fabricsim_units::Vl(lane))), [0, 0, 2, 2]);
 }
+
+/// The caller is asked after each 1000 windows of several partitions, and every few hundred thousand events of one; it can stop the run.
+#[test]
+fn the_caller_is_asked_and_may_stop() {
+    // Partitions look ahead by 50 ns: a window.
+    let mut engine = prepared(TWO, &[]).engine(|| NullObserver);
+    let mut asked = Vec::new();
+    let mut ask = |now: Time, _: &Totals| {
+        asked.push(now);
+        asked.len() < 5
+    };
+    assert_eq!(engine.advance(Time::us(40), &mut ask), Advance::Reached);
+    assert_eq!(engine.advance(Time::ms(10), &mut ask), Advance::Stopped);
+    assert_eq!((asked.len(), engine.now()), (5, asked[4]));
+    assert!(asked.windows(2).all(|pair| pair[1].0 - pair[0].0 >= Time::us(50).0), "{asked:?}");
+    assert!(asked[0] > Time::us(50) && asked[4] < Time::us(400), "{asked:?}");
+    // In one partition.
+    let mut engine = prepared(TWO, &[("run.partitions", "1")]).engine(|| NullObserver);
+    assert_eq!(engine.advance(Time::us(100), &mut |_, _| false), Advance::Reached);
+    let mut asked = 0;
+    let stopped = engine.advance(Time::ms(200), &mut |_, _| {
+        asked += 1;
+        asked < 2
+    });
+    assert_eq!((stopped, asked), (Advance::Stopped, 2));
+    assert!(engine.now() > Time::us(100) && engine.now() < Time::ms(200));
+    assert!(engine.credit_ramps() > 1);
+    assert_eq!(engine.check_credits(), Ok(()));
+}

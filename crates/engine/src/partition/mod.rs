@@ -7,6 +7,8 @@ mod features;
 mod incoming;
 mod parts;
 mod publish;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

@@ -6,6 +6,8 @@
 mod collect;
 mod hosts;
 mod ports;
+#[cfg(test)]
+mod tests;
 
 use std::ops::Range;
 

@@ -6,6 +6,8 @@ mod incoming;
 mod pace;
 mod report;
 mod rules;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 use std::sync::Arc;

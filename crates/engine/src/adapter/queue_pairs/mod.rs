@@ -5,6 +5,8 @@ mod connection;
 pub(super) mod endpoint;
 mod report;
 mod rules;
+#[cfg(test)]
+mod tests;
 mod timers;
 
 use std::collections::VecDeque;
