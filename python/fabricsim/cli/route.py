@@ -16,7 +16,7 @@ from rich.table import Table
 from fabricsim.cli import route_options as options
 from fabricsim.cli.files import ForceFile, write
 from fabricsim.cli.numbers import fixed
-from fabricsim.cli.route_checks import check_effect, check_names, is_engine
+from fabricsim.cli.route_checks import check, is_engine
 from fabricsim.cli.state import Json, Set, caution, output, print_json, tell
 from fabricsim.errors import InputError
 from fabricsim.spec import parse_assignment
@@ -69,10 +69,7 @@ def route(
     json: Json = False,
 ) -> None:
     """Forwarding tables of a subnet as OpenSM computes them, or given ones: reach, balance, deadlock verdict."""
-    given = dict(locals())
-    checked = {name: given[parameter] for name, parameter in options.NAMES.items()}
-    check_names(checked)
-    check_effect(fabric, checked)
+    check(fabric, options.by_name(locals()))
     files: dict[str, Any] = {"roots": roots, "torus": torus, "compute_nodes": compute_nodes}
     of_ports = {"port_shifting": port_shifting, "scatter_ports": scatter_ports or 0}
     lanes = {"vls": vls or 8, "nue_vls": 1 if nue_vls is None else nue_vls}

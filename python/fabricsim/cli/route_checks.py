@@ -23,12 +23,23 @@ _NEEDS = {
 """Options that belong to another one."""
 
 
-def check_names(given: Mapping[str, Any]) -> None:
-    """Refuses names that are not known.
+def check(fabric: Path, given: Mapping[str, Any]) -> None:
+    """Refuses options of the command for a fabric.
+
+    Args:
+        fabric: the fabric.
+        given: options by name; what was not given is None, False, or empty.
 
     Raises:
-        InputError: an engine, a form or an ending of a picture that does not exist.
+        InputError: a name that is not known, an option without the one that it belongs to, or one that none of the
+            engines reads.
     """
+    _check_names(given)
+    _check_effect(fabric, given)
+
+
+def _check_names(given: Mapping[str, Any]) -> None:
+    """Refuses names that are not known."""
     plot, engine = given["--plot"], given["--engine"]
     if plot is not None and Path(plot).suffix not in PICTURES:
         raise InputError(f"--plot: {plot}: expected a name that ends in one of {', '.join(PICTURES)}")
@@ -39,16 +50,8 @@ def check_names(given: Mapping[str, Any]) -> None:
             raise InputError(f"{option}: no form {given[option]!r}: expected one of {', '.join(forms)}")
 
 
-def check_effect(fabric: Path, given: Mapping[str, Any]) -> None:
-    """Refuses options that nothing would read.
-
-    Args:
-        fabric: the fabric.
-        given: options by name; what was not given is None, False, or empty.
-
-    Raises:
-        InputError: an option without the one that it belongs to, or that none of the engines reads.
-    """
+def _check_effect(fabric: Path, given: Mapping[str, Any]) -> None:
+    """Refuses options that nothing would read."""
     for option, needed in _NEEDS.items():
         if _is_given(given[option]) and not _is_given(given[needed]):
             raise InputError(f"{option}: only with {needed}")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -153,7 +154,7 @@ Duration = Annotated[
     typer.Option("--duration", metavar="TIME", help="For --simulate: the measured time, by default 100 us."),
 ]
 
-NAMES = {
+_NAMES = {
     "--engine": "engine",
     "--tables": "tables",
     "--table-path-sls": "table_levels",
@@ -178,3 +179,8 @@ NAMES = {
     "--set": "set",
 }
 """Options that are checked together, by their names: parameters of the command."""
+
+
+def by_name(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of the options that are checked together, by their names, from the parameters of the command."""
+    return {name: parameters[parameter] for name, parameter in _NAMES.items()}
