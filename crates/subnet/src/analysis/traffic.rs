@@ -141,7 +141,9 @@ impl Paths<'_> {
         let mut links = Vec::new();
         for (source, destination, weight) in flows.filter(|flow| flow.0 != flow.1) {
             self.walk(source, destination, &mut links);
-            links.iter().for_each(|&link| loads[link] += weight);
+            for &link in &links {
+                loads[link] += weight;
+            }
         }
         loads
     }
@@ -261,7 +263,9 @@ impl Paths<'_> {
         let mut links = Vec::new();
         for &(from, to) in &flows {
             self.walk(from, to, &mut links);
-            links.iter().for_each(|&link| loads[link] += 1);
+            for &link in &links {
+                loads[link] += 1;
+            }
         }
         let share = |&(from, to): &(usize, usize)| {
             let arrives = self.walk(from, to, &mut links);
