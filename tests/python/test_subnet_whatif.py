@@ -338,3 +338,53 @@ def test_failed_links_are_avoided_by_the_engine(tree: Path) -> None:
     assert packets["L1S0->L2S1"] > 0
     with pytest.raises(CannotRouteError, match="several parts"):
         route(tree, fail=[f"L1S0/{port}" for port in range(5, 9)])
+
+
+def test_lost_paths_come_first(tree: Path, tmp_path: Path) -> None:
+    """Tables that lose paths are no better for it: neither loads nor bisection gain from what does not arrive."""
+    deployed = written(tmp_path / "lfts", route(tree, "ftree").lfts)
+    whole, holed = route(tree, tables=deployed), route(tree, tables=deployed, fail=["L3S0", "L3S1"])
+    lost = holed.report["pairs"]["unreachable"]
+    assert lost > 0
+    text = compared(holed.report, whole.report).text
+    assert text.startswith(
+        f"tables in place of tables: {lost:,} more of 4,032 paths do not arrive, and load no link; "
+    )
+    assert f"{lost:,} more of 4,032 paths arrive; " in compared(whole.report, holed.report).text
+    failure = kinds(holed)["failure"]
+    assert failure.startswith(f"Without L3S0, L3S1 (8 cables): {lost:,} more of 4,032 paths do not arrive")
+    bisections = [one.report["traffic"]["bisection"]["mean"] for one in (whole, holed)]
+    share = 1 - lost / 4032
+    assert bisections[1] == pytest.approx(bisections[0] * share, rel=0.05)
+
+
+def test_no_path_no_bandwidth(tree: Path, tmp_path: Path) -> None:
+    """By hand: tables without an entry for any adapter carry 0 %, and load nothing."""
+    text = route(tree, "minhop").lfts
+    empty = re.sub(r"^0x[0-9a-f]{4} \d{3} # Channel Adapter .*\n", "", text, flags=re.MULTILINE)
+    assert empty != text
+    report = route(tree, tables=written(tmp_path / "empty", empty)).report
+    assert report["pairs"]["reachable"] == 0
+    bisection = report["traffic"]["bisection"]
+    assert (bisection["mean"], bisection["worst"]) == (0.0, 0.0)
+    assert {pattern["worst_max"] for pattern in report["traffic"]["patterns"]} == {0.0}
+
+
+def test_lmc_is_in_the_options(command: Command, tmp_path: Path) -> None:
+    """Also where the file of the fabric has it, and for tables that are loaded."""
+    fabric = written(tmp_path / "fabric.txt", TWO_SWITCHES)
+    with_lmc = written(tmp_path / "lmc.txt", route(fabric, lmc=1).fabric)
+    found = route(with_lmc)
+    assert found.report["lmc"] == 1
+    assert "lmc 1" in found.opensm_conf().splitlines()
+    lfts = written(tmp_path / "lfts", found.lfts)
+    assert "lmc 1" in route(with_lmc, tables=lfts).opensm_conf().splitlines()
+    assert "lmc" not in route(fabric).opensm_conf()
+
+
+def test_the_engine_has_a_time_of_its_own(command: Command, tree: Path, tmp_path: Path) -> None:
+    report = json.loads(command("route", tree, "--engine", "lash", "--json").out)
+    assert 0 < report["engine_cpu_s"] < report["cpu_s"]
+    assert "of which the engine took" in " ".join(command("route", tree, "--engine", "lash").out.split())
+    lfts = written(tmp_path / "lfts", route(tree).lfts)
+    assert route(tree, tables=lfts).report["engine_cpu_s"] is None

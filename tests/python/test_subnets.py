@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -242,3 +243,158 @@ def test_unknown_forms_are_refused(fabric: Path, command: Command) -> None:
         ran = command("route", fabric, option, "xml")
         assert ran.code == 2
         assert f"{option}: no form 'xml': expected one of" in ran.err
+
+
+TORUS = """\
+[topology.torus]
+dimensions = [5, 5]
+[links.all]
+rate = "100 Gb/s"
+latency = "100 ns"
+[run]
+duration = "1 us"
+"""
+
+
+@pytest.fixture
+def layered(command: Command, tmp_path: Path) -> dict[str, Path]:
+    """A fabric whose paths by LASH need several layers, with all its files."""
+    experiment = tmp_path / "torus.toml"
+    experiment.write_text(TORUS)
+    names = {"--fabric-out": "fabric", "--lfts": "lfts", "--path-sls": "levels", "--sl2vl": "lanes"}
+    files = {option: tmp_path / name for option, name in names.items()}
+    arguments = [one for pair in files.items() for one in pair]
+    assert command("route", experiment, "--engine", "lash", *arguments).code == 0
+    return files
+
+
+def test_levels_and_lanes_of_paths_come_along(
+    command: Command, layered: dict[str, Path], tmp_path: Path
+) -> None:
+    """With them the experiment is free of deadlock and runs; without them it is refused."""
+    of_tables = ("ibnetdiscover", layered["--fabric-out"], "--lfts", layered["--lfts"])
+    levels, lanes = ("--path-sls", layered["--path-sls"]), ("--sl2vl", layered["--sl2vl"])
+    (tmp_path / "out").mkdir()
+    for number, files in enumerate([(*levels, *lanes), levels]):
+        out = tmp_path / "out" / f"{number}.toml"
+        assert command("import", *of_tables, *files, "--out", out, "--force").code == 0
+        text = out.read_text()
+        assert 'path_sls = "../levels"' in text
+        assert ('sl2vl = "../lanes"' in text) == (lanes[0] in files)
+        assert command("describe", out).out.count("deadlock check: free of deadlock") == 1
+        ran = command("run", out, "--set", "run.duration=20 us", "--set", "run.warmup=5 us")
+        assert (ran.code, "run        seed 1" in ran.out) == (0, True), ran
+    bare = tmp_path / "bare.toml"
+    assert command("import", *of_tables, "--out", bare).code == 0
+    ran = command("run", bare, "--set", "run.duration=20 us")
+    assert ran.code != 0
+    assert "deadlock is possible" in ran.err
+
+
+def test_import_finds_the_number_of_lanes(opensm: Path, command: Command, tmp_path: Path) -> None:
+    """OpenSM's own files: LASH needs two layers on nine switches."""
+    folder = opensm / "tables" / "irr9" / "lash"
+    files = {}
+    for name in ("opensm-subnet.lst", "opensm-lfts.dump", "opensm-path-records.dump", "opensm-sl2vl.dump"):
+        packed = next(folder.glob(f"{name}*"))
+        files[name] = tmp_path / name
+        files[name].write_text(packed.read_text() if packed.suffix != ".xz" else unpacked(packed))
+    subnet, lfts, levels, lanes = files.values()
+    arguments = ("import", "opensm-subnet", subnet, "--lfts", lfts, "--path-sls", levels, "--sl2vl", lanes)
+    assert command(*arguments, "--out", tmp_path / "lash.toml").code == 0
+    assert "virtual_lanes = 2\n" in (tmp_path / "lash.toml").read_text()
+    assert "free of deadlock" in command("describe", tmp_path / "lash.toml").out
+    ran = command("import", "opensm-subnet", subnet, "--path-sls", levels)
+    assert (ran.code, "--path-sls: only with --lfts" in ran.err) == (2, True)
+
+
+def test_swapped_lids_are_found(fabric: Path, tmp_path: Path, command: Command) -> None:
+    lfts = tmp_path / "lfts"
+    for form in TABLE_FORMS:
+        assert command("route", fabric, "--lfts", lfts, "--lfts-form", form, "--force").code == 0
+        assert "another port" not in command("import", "ibnetdiscover", fabric, "--lfts", lfts).out
+        swapped = tmp_path / "swapped.txt"
+        swapped.write_text(
+            TWO_SWITCHES.replace("lid 5 ", "lid 99 ").replace("lid 7 ", "lid 5 ").replace("lid 99 ", "lid 7 ")
+        )
+        found = json.loads(command("import", "ibnetdiscover", swapped, "--lfts", lfts, "--json").out)
+        kinds = {finding["kind"] for finding in found["findings"]}
+        assert "wrong_port" in kinds
+        assert ("lid_mismatch" in kinds) == (form != "opensm-fdbs")
+        wrong = next(finding for finding in found["findings"] if finding["kind"] == "wrong_port")
+        assert wrong["line"] > 0
+        advice = route(swapped, tables=lfts).report["advice"]
+        assert advice[0]["kind"] == "lids"
+        assert advice[0]["text"].startswith("The tables do not fit the LIDs of the fabric: 2 entries lead to")
+
+
+def test_tables_are_not_blamed_for_lids_that_were_assigned_here(fabric: Path, tmp_path: Path) -> None:
+    lfts = tmp_path / "lfts"
+    lfts.write_text(route(fabric, "minhop").lfts)
+    bare = tmp_path / "bare.txt"
+    bare.write_text(re.sub(r"lid \d+", "lid 0", TWO_SWITCHES))
+    report = route(bare, tables=lfts).report
+    assert report["assigned_lids"] == 4
+    assert report["misdelivered"] > 0
+    texts = [one["text"] for one in report["advice"]]
+    assert texts[0].startswith(
+        "The file of the fabric has no LIDs. Those that were assigned here (4 ports) do not fit"
+    )
+    assert not any("have OpenSM compute them anew" in text for text in texts)
+    assert route(fabric, tables=lfts).report["misdelivered"] == 0
+
+
+def test_guids_and_physical_ports_are_in_the_results(
+    command: Command, fabric: Path, tmp_path: Path, small: Path
+) -> None:
+    """Both switches have one description: GUID and port tell their links apart."""
+    fabric.write_text(TWO_SWITCHES.replace('"left # 1"', '"leaf"').replace('"right"', '"leaf"'))
+    assert command("import", "ibnetdiscover", fabric, "--out", tmp_path / "here.toml").code == 0
+    frames = fs.run(tmp_path / "here.toml", out=tmp_path / "run").frames
+    hosts = frames["hosts"][["host", "guid", "lid", "port"]].to_numpy().tolist()
+    assert ["node-a HCA-1", "0x0000000000000020", 5, 1] in hosts
+    switches = frames["nodes"].iloc[:2]
+    assert switches["guid"].tolist() == ["0x0000000000000010", "0x0000000000000011"]
+    assert switches["lid"].tolist() == [3, 4]
+    links = frames["links"]
+    ends = links[["from_guid", "from_lid", "from_port", "to_guid", "to_lid", "to_port"]].to_numpy().tolist()
+    assert ["0x0000000000000010", 3, 30, "0x0000000000000011", 4, 2] in ends
+    assert ["0x0000000000000020", 5, 1, "0x0000000000000010", 3, 7] in ends
+    assert len({tuple(row) for row in ends}) == len(ends)
+    # Other networks have no such columns.
+    other = fs.run(small, out=tmp_path / "other").frames
+    assert not {"guid", "lid"} & set(other["hosts"].columns)
+    assert "from_guid" not in other["links"].columns
+    found = route(fabric)
+    between = {(row["guid"], row["port"], row["next_guid"], row["next_port"]) for row in found.links}
+    assert ("0x0000000000000010", 30, "0x0000000000000011", 2) in between
+    hot = found.report["hot_links"][0]
+    assert (hot["guid"], hot["port"]["port"], hot["next_guid"], hot["next_port"]) in between
+    shown = command("route", fabric).out
+    assert f"{hot['guid']}/{hot['port']['port']}" in " ".join(shown.split())
+
+
+def test_lmc_is_not_lost_without_a_word(command: Command, fabric: Path, tmp_path: Path) -> None:
+    for form, warns in (("opensm-subnet", True), ("ibnetdiscover-ports", True), ("ibsim", False)):
+        out = ("--fabric-out", tmp_path / "out", "--fabric-form", form, "--force")
+        assert ("has no LMC" in command("route", fabric, *out, "--lmc", "2").err) == warns
+        assert "has no LMC" not in command("route", fabric, *out).err
+    experiment = tmp_path / "lmc.toml"
+    experiment.write_text(TORUS + '[routing]\nalgorithm = "opensm"\nengine = "minhop"\nlmc = 2\n')
+    for form, warns in (("opensm-subnet", True), ("ibnetdiscover", False)):
+        ran = command("export", experiment, "--format", form, "--out", tmp_path / "net", "--force")
+        assert (ran.code, "has no LMC" in ran.err) == (0, warns)
+        plain = command(
+            "export", experiment, "--format", form, "--set", "routing.lmc=0", "--out", out[1], "--force"
+        )
+        assert "has no LMC" not in plain.err
+
+
+def test_names_and_places_in_messages(command: Command, fabric: Path, tmp_path: Path) -> None:
+    """GUIDs have any number of digits; demands have the line of their file."""
+    assert command("route", fabric, "--fail", "0x10/31", "--manager", "0x20").code == 0
+    matrix = tmp_path / "m.csv"
+    matrix.write_text("node-a HCA-1,node-b HCA-1,2\n\nnode-a HCA-1,nowhere,1\n")
+    ran = command("route", fabric, "--matrix", matrix)
+    assert ran.code == 2
+    assert f"--matrix: {matrix}:3: nowhere: no node has this description or GUID" in ran.err

@@ -100,11 +100,16 @@ pub(crate) struct Request {
     manager: Option<String>,
     /// Nodes and cables that have failed.
     fail: Vec<String>,
-    /// Demands: sender, receiver, weight.
-    matrix: Vec<(String, String, f64)>,
+    /// Demands.
+    matrix: Vec<report::NamedDemand>,
     /// Forms in which tables and subnet are written.
     table_form: Option<String>,
     fabric_form: Option<String>,
+}
+
+/// Processor time of the process, by Python's clock; NaN if that fails.
+fn process_time() -> f64 {
+    Python::attach(|py| py.import("time")?.call_method0("process_time")?.extract()).unwrap_or(f64::NAN)
 }
 
 /// Texts of an answer by name.
@@ -132,6 +137,7 @@ pub(crate) fn route_subnet(py: Python<'_>, request: Request) -> PyResult<Texts> 
             failed: &request.fail,
             matrix: &request.matrix,
             forms,
+            clock: process_time,
         };
         let routed = report::route(&subnet, &question).map_err(|error| match error {
             RoutedError::Route(RouteError::Lanes(_) | RouteError::RootsAbsent) => bad_input(error),
@@ -180,7 +186,7 @@ pub(crate) fn opensm_options(
 ) -> PyResult<String> {
     let Some(engine) = engine else {
         let lfts = files.lfts.as_deref().ok_or_else(|| bad_input("neither an engine nor tables"))?;
-        return Ok(table_options(lfts, layers > 1));
+        return Ok(table_options(lfts, layers > 1, lmc.unwrap_or(0)));
     };
     let engine: Engine = engine.parse().map_err(bad_input)?;
     let options = Options { port_shifting, scatter_ports, vls, nue_vls, ..Options::default() };

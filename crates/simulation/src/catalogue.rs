@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::congestion::{FLOWS_ROW, TREES_ROW, Trees};
 use crate::outcome::RunSummary;
-use crate::{mpi, nodes, port_counters, programs, queue_pairs, subnet, transports};
+use crate::{identity, mpi, nodes, port_counters, programs, queue_pairs, subnet, transports};
 
 /// Every table that a run can have, with every column.
 pub fn catalogue() -> Vec<TableEntry> {
@@ -29,6 +29,10 @@ pub fn catalogue() -> Vec<TableEntry> {
     add_table(&mut all, subnet::ROW, &subnet::empty());
     add_table(&mut all, port_counters::ROW, &port_counters::empty());
     add_table(&mut all, nodes::ROW, &nodes::empty());
+    // The tables are known: these are further columns.
+    for table in identity::empty() {
+        add_table(&mut all, "", &table);
+    }
     all
 }
 
@@ -88,7 +92,7 @@ mod tests {
         let links = table("links");
         assert!(links.columns.iter().all(|column| !column.text.is_empty() && !column.label.is_empty()));
         let added: Vec<&str> = links.columns.iter().rev().take(2).map(|column| column.name).collect();
-        assert_eq!(added, ["branch", "root"]);
+        assert_eq!(added, ["to_port", "to_lid"]);
     }
 
     /// Every key is described, and has the unit that its name promises.

@@ -12,7 +12,7 @@ use crate::control::{Control, Phase};
 use crate::outcome::{Invariants, Outcome, Status};
 use crate::plan::Run;
 use crate::recording::{self, Recording};
-use crate::{nodes, port_counters, queue_pairs, subnet, transports};
+use crate::{identity, nodes, port_counters, queue_pairs, subnet, transports};
 
 impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
     /// Ends the run now, and with it a measurement that has not ended. A run that has not come to its end is
@@ -70,6 +70,7 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
             ));
         }
         tables.push(nodes::table(&prepared.graph));
+        identity::add(&mut tables, &prepared.graph, prepared.experiment.lmc());
         Outcome {
             status,
             end,

@@ -8,6 +8,7 @@ mod control;
 mod demands;
 mod describe;
 mod finish;
+mod identity;
 mod looking;
 mod memory;
 mod mpi;

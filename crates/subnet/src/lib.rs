@@ -18,8 +18,8 @@ mod tables;
 mod write;
 
 pub use analysis::{
-    Analysis, Bisection, Cycle, Demand, LinkLoad, LinkRow, LinkUse, LostPath, Pairs, PatternLoad, SlowLink,
-    Spread, Traffic, analyse, check_tables, link_rows, traffic,
+    Analysis, Bisection, Cycle, Demand, LinkEnds, LinkLoad, LinkRow, LinkUse, LostPath, Pairs, PatternLoad,
+    SlowLink, Spread, Traffic, analyse, check_tables, link_rows, traffic,
 };
 pub use engines::{Engine, NO_PATH, NO_PORT, Options, PathSls, RouteError, Routing, Seed, TorusConfig};
 pub use error::{FileError, Problem};

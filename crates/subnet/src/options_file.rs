@@ -70,8 +70,8 @@ pub fn engine_options(
 }
 
 /// Returns the lines with which OpenSM loads given tables. `needs_levels` is true if their paths have different service levels, which
-/// such a file does not have.
-pub fn table_options(lfts: &str, needs_levels: bool) -> String {
+/// such a file does not have; `lmc` is the LID mask control of the subnet that they belong to: with another one OpenSM assigns other LIDs.
+pub fn table_options(lfts: &str, needs_levels: bool, lmc: u8) -> String {
     let mut text = String::new();
     if needs_levels {
         text.push_str(
@@ -80,6 +80,9 @@ pub fn table_options(lfts: &str, needs_levels: bool) -> String {
         );
     }
     let _ = writeln!(text, "routing_engine file\nlfts_file {lfts}");
+    if lmc > 0 {
+        let _ = writeln!(text, "lmc {lmc}");
+    }
     text
 }
 
@@ -121,7 +124,8 @@ mod tests {
 
     #[test]
     fn tables_are_loaded_from_their_file() {
-        assert_eq!(table_options("/x", false), "routing_engine file\nlfts_file /x\n");
-        assert!(table_options("/x", true).contains("service levels"));
+        assert_eq!(table_options("/x", false, 0), "routing_engine file\nlfts_file /x\n");
+        assert_eq!(table_options("/x", false, 2), "routing_engine file\nlfts_file /x\nlmc 2\n");
+        assert!(table_options("/x", true, 0).contains("service levels"));
     }
 }

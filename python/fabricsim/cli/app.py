@@ -32,6 +32,7 @@ from fabricsim.cli.state import (
     Out,
     Seeds,
     Set,
+    caution,
     in_folder,
     output,
     print_json,
@@ -51,6 +52,7 @@ from fabricsim.native import version as engine_version
 from fabricsim.results import Result
 from fabricsim.run import NotStoredError
 from fabricsim.run import run as run_experiment
+from fabricsim.subnets import WITHOUT_LMC, lmc_of, without_lmc
 from fabricsim.sweep import plan
 
 app = typer.Typer(
@@ -203,7 +205,11 @@ def export(
     force: ForceFile = False,
 ) -> None:
     """Write an experiment's network, forwarding tables or congestion control in another program's format."""
-    write(read(file, set).export(format), out, force)
+    experiment = read(file, set)
+    text = experiment.export(format)
+    if format in WITHOUT_LMC and (lmc := lmc_of(experiment.export("ibnetdiscover"))):
+        caution(without_lmc(format, lmc))
+    write(text, out, force)
 
 
 app.command("import")(import_)

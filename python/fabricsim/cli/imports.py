@@ -58,9 +58,13 @@ def import_(
             help="Forwarding tables: opensm-lfts.dump, opensm.fdbs, dump_lfts.sh or ibroute.",
         ),
     ] = None,
-    sl2vl: Annotated[Path | None, typer.Option("--sl2vl", metavar="FILE", help="opensm-sl2vl.dump.")] = None,
+    sl2vl: Annotated[
+        Path | None,
+        typer.Option("--sl2vl", metavar="FILE", help="With --lfts: virtual lanes, as opensm-sl2vl.dump."),
+    ] = None,
     path_sls: Annotated[
-        Path | None, typer.Option("--path-sls", metavar="FILE", help="Service levels of paths.")
+        Path | None,
+        typer.Option("--path-sls", metavar="FILE", help="With --lfts: service levels of the tables' paths."),
     ] = None,
     out: OutFile = None,
     force: ForceFile = False,
@@ -70,8 +74,11 @@ def import_(
     if format != _OMNETPP:
         if config != "General":
             raise InputError("--config: only for omnetpp")
-        found = read_subnet(source, format, lfts=lfts, sl2vl=sl2vl, path_sls=path_sls)
-        _subnet(found, source, lfts, out, force, json)
+        files = {"lfts": lfts, "sl2vl": sl2vl, "path_sls": path_sls}
+        found = read_subnet(source, format, **files)
+        folder = Path() if out is None else out.parent
+        text = experiment_text(source, folder, **files, virtual_lanes=found.virtual_lanes)
+        _subnet(found, text, out, force, json)
         return
     if lfts or sl2vl or path_sls:
         raise InputError("--lfts, --sl2vl and --path-sls: only for InfiniBand subnets, not for omnetpp")
@@ -87,10 +94,7 @@ def import_(
         )
 
 
-def _subnet(
-    found: Subnet, source: Path, lfts: Path | None, out: Path | None, force: bool, json: bool
-) -> None:
-    text = experiment_text(source, Path() if out is None else out.parent, lfts)
+def _subnet(found: Subnet, text: str, out: Path | None, force: bool, json: bool) -> None:
     if out is not None:
         write(text, out, force)
     if json:

@@ -10,19 +10,28 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from fabricsim.cli import route_options as options
 from fabricsim.cli.files import ForceFile, write
 from fabricsim.cli.numbers import fixed
-from fabricsim.cli.state import Json, Set, output, print_json, tell
+from fabricsim.cli.route_checks import check, is_engine
+from fabricsim.cli.state import Json, Set, caution, output, print_json, tell
 from fabricsim.errors import InputError
 from fabricsim.spec import parse_assignment
-from fabricsim.subnets import ENGINES, FABRIC_FORMS, TABLE_FORMS, Routed, compared, read_matrix
+from fabricsim.subnets import (
+    ENGINES,
+    FABRIC_FORMS,
+    TABLE_FORMS,
+    WITHOUT_LMC,
+    Routed,
+    compared,
+    read_matrix,
+    without_lmc,
+)
 from fabricsim.subnets import route as route_subnet
 from fabricsim.subnets import simulate as simulate_routes
-
-_PICTURES = (".png", ".svg", ".pdf")
 
 
 def route(
@@ -35,35 +44,35 @@ def route(
     torus: options.Torus = None,
     compute_nodes: options.ComputeNodes = None,
     port_shifting: options.PortShifting = False,
-    scatter_ports: options.ScatterPorts = 0,
+    scatter_ports: options.ScatterPorts = None,
     lmc: options.Lmc = None,
     manager: options.Manager = None,
-    vls: options.VirtualLanes = 8,
-    nue_vls: options.NueVls = 1,
+    vls: options.VirtualLanes = None,
+    nue_vls: options.NueVls = None,
     fail: options.Fail = None,
     against: options.Against = None,
     matrix: options.Matrix = None,
     lfts: options.Lfts = None,
-    lfts_form: options.LftsForm = TABLE_FORMS[0],
+    lfts_form: options.LftsForm = None,
     fabric_out: options.FabricOut = None,
-    fabric_form: options.FabricForm = FABRIC_FORMS[0],
+    fabric_form: options.FabricForm = None,
     sl2vl: options.Sl2vl = None,
     path_sls: options.PathSls = None,
     opensm_conf: options.OpensmConf = None,
     loads: options.Loads = None,
     plot: options.Plot = None,
     simulate: options.Simulate = False,
-    load: options.Load = 0.3,
-    duration: options.Duration = "100 us",
+    load: options.Load = None,
+    duration: options.Duration = None,
     set: Set = None,
     force: ForceFile = False,
     json: Json = False,
 ) -> None:
     """Forwarding tables of a subnet as OpenSM computes them, or given ones: reach, balance, deadlock verdict."""
-    _check(plot, engine, lfts_form, fabric_form)
+    check(fabric, options.by_name(locals()))
     files: dict[str, Any] = {"roots": roots, "torus": torus, "compute_nodes": compute_nodes}
-    of_ports = {"port_shifting": port_shifting, "scatter_ports": scatter_ports}
-    lanes = {"vls": vls, "nue_vls": nue_vls}
+    of_ports = {"port_shifting": port_shifting, "scatter_ports": scatter_ports or 0}
+    lanes = {"vls": vls or 8, "nue_vls": 1 if nue_vls is None else nue_vls}
     of_nodes = {"lmc": lmc, "manager": manager, "fail": fail or ()}
     demands = [] if matrix is None else read_matrix(matrix)
     overrides = [parse_assignment(text) for text in set or []]
@@ -74,10 +83,12 @@ def route(
         tables=tables,
         path_sls=table_levels,
         sl2vl=table_lanes,
-        table_form=None if lfts is None else lfts_form,
-        fabric_form=None if fabric_out is None else fabric_form,
+        table_form=None if lfts is None else lfts_form or TABLE_FORMS[0],
+        fabric_form=None if fabric_out is None else fabric_form or FABRIC_FORMS[0],
         **common,
     )
+    if fabric_form in WITHOUT_LMC and found.report["lmc"]:
+        caution(without_lmc(fabric_form, found.report["lmc"]))
     written = [
         (lfts, found.tables_in_form),
         (fabric_out, found.fabric_in_form),
@@ -89,7 +100,7 @@ def route(
     _write_all(written, force)
     answers = [found] if against is None else _compare(found, fabric, against, common)
     if simulate:
-        _simulate(answers, load, duration)
+        _simulate(answers, load or 0.3, duration or "100 us")
     if plot is not None:
         _draw(answers, fabric, plot, force)
     _show(answers, json)
@@ -119,17 +130,6 @@ def _simulate(answers: Sequence[Routed], load: float, duration: str) -> None:
         answer.report["simulated"] = [asdict(one) for one in measured]
 
 
-def _check(plot: Path | None, engine: str | None, lfts_form: str, fabric_form: str) -> None:
-    """Refuses names that are not known."""
-    if plot is not None and plot.suffix not in _PICTURES:
-        raise InputError(f"--plot: {plot}: expected a name that ends in one of {', '.join(_PICTURES)}")
-    if engine is not None and engine.lower() not in {name.lower() for name in ENGINES}:
-        raise InputError(f"--engine: no engine {engine!r}: expected one of {', '.join(ENGINES)}")
-    for option, form, forms in (("lfts", lfts_form, TABLE_FORMS), ("fabric", fabric_form, FABRIC_FORMS)):
-        if form not in forms:
-            raise InputError(f"--{option}-form: no form {form!r}: expected one of {', '.join(forms)}")
-
-
 def _draw(answers: Sequence[Routed], fabric: Path, out: Path, force: bool) -> None:
     """Draws the loads of links of all answers."""
     from fabricsim.plots import link_loads, save  # noqa: PLC0415 - matplotlib takes long to import
@@ -153,7 +153,20 @@ def _names(answers: Sequence[Routed]) -> list[str]:
 def _loads_csv(routed: Routed) -> str:
     """The load of each link as CSV."""
     out = io.StringIO()
-    columns = list(routed.links[0]) if routed.links else ["switch", "port", "next", "gbps", "all_to_all"]
+    columns = (
+        list(routed.links[0])
+        if routed.links
+        else [
+            "switch",
+            "port",
+            "next",
+            "guid",
+            "next_guid",
+            "next_port",
+            "gbps",
+            "all_to_all",
+        ]
+    )
     table = csv.DictWriter(out, columns, lineterminator="\n")
     table.writeheader()
     table.writerows(routed.links)
@@ -169,7 +182,7 @@ def _compare(found: Routed, fabric: Path, against: str, common: dict[str, Any]) 
 
 def _other(fabric: Path, against: str, common: dict[str, Any]) -> Routed:
     """The same subnet by another engine, or with the tables of a file."""
-    if against.lower() in {name.lower() for name in ENGINES}:
+    if is_engine(against):
         return route_subnet(fabric, against, **common)
     if not Path(against).is_file():
         raise InputError(f"--against: neither a file nor an engine: {against} ({', '.join(ENGINES)})")
@@ -253,6 +266,12 @@ def _bisection(report: dict[str, Any]) -> str:
     return f"{found['mean']:.1%} of the adapters' links (± {found['error']:.1%}), {found['worst']:.1%} in the worst"
 
 
+def _processor_time(report: dict[str, Any]) -> str:
+    if report["engine_cpu_s"] is None:
+        return f"{fixed(report['cpu_s'])} s"
+    return f"{fixed(report['cpu_s'])} s, of which the engine took {fixed(report['engine_cpu_s'])} s"
+
+
 _ROWS: dict[str, Callable[[dict[str, Any]], str]] = {
     "paths": _paths,
     "switches on a path": lambda report: f"{fixed(report['hops_mean'])} in the mean",
@@ -260,7 +279,7 @@ _ROWS: dict[str, Callable[[dict[str, Any]], str]] = {
     "layers": lambda report: str(report["layers"]),
     "deadlock": lambda report: "none possible" if report["deadlock"]["free"] else "possible: see below",
     "effective bisection": _bisection,
-    "processor time": lambda report: f"{fixed(report['cpu_s'])} s",
+    "processor time": _processor_time,
 }
 
 
@@ -269,8 +288,10 @@ def _print_links(report: dict[str, Any], console: Console) -> None:
         hot = Table(title=f"{report['engine']}: links with most paths")
         hot.add_column("paths", justify="right")
         hot.add_column("link")
+        hot.add_column("GUIDs and ports of its ends")
         for link in report["hot_links"]:
-            hot.add_row(f"{link['paths']:,}", link["name"])
+            ends = f"{link['guid']}/{link['port']['port']} {link['next_guid']}/{link['next_port']}"
+            hot.add_row(f"{link['paths']:,}", escape(link["name"]), ends)
         console.print(hot)
     names = (report["deadlock"]["cycle"] or {}).get("names", [])
     if names:

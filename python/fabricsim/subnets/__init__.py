@@ -6,16 +6,19 @@
 
 from fabricsim.subnets.advice import Advice, advice, compared
 from fabricsim.subnets.experiment import experiment_text
-from fabricsim.subnets.matrix import read_matrix
+from fabricsim.subnets.matrix import Demand, read_matrix
 from fabricsim.subnets.reading import FORMATS, Finding, Subnet, read_subnet
 from fabricsim.subnets.routing import (
     ENGINES,
     FABRIC_FORMS,
     TABLE_FORMS,
+    WITHOUT_LMC,
     CannotRouteError,
     Routed,
     Settings,
+    lmc_of,
     route,
+    without_lmc,
 )
 from fabricsim.subnets.simulation import PATTERNS, Simulated, simulate
 
@@ -25,8 +28,10 @@ __all__ = [
     "FORMATS",
     "PATTERNS",
     "TABLE_FORMS",
+    "WITHOUT_LMC",
     "Advice",
     "CannotRouteError",
+    "Demand",
     "Finding",
     "Routed",
     "Settings",
@@ -35,8 +40,10 @@ __all__ = [
     "advice",
     "compared",
     "experiment_text",
+    "lmc_of",
     "read_matrix",
     "read_subnet",
     "route",
     "simulate",
+    "without_lmc",
 ]

@@ -19,8 +19,8 @@ class Advice:
     """A sentence or two on one matter."""
 
     kind: str
-    """`cut_off`, `unreachable`, `failure`, `deadlock`, `lanes`, `idle_switches`, `idle_links`, `slow_links`, `uneven`,
-    `detours` or `comparison`."""
+    """`cut_off`, `lids`, `unreachable`, `failure`, `deadlock`, `lanes`, `idle_switches`, `idle_links`, `slow_links`,
+    `uneven`, `detours` or `comparison`."""
     text: str
 
 
@@ -32,14 +32,9 @@ def advice(report: Report) -> list[Advice]:
 def compared(report: Report, other: Report) -> Advice:
     """How an answer differs from `other`, which stands for the present state."""
     before, after = other["link_load"]["max"], report["link_load"]["max"]
-    text = (
-        f"{report['engine']} in place of {other['engine']}: paths on the fullest link {before:,} -> {after:,}"
-        f"{_change(before, after)}"
-    )
+    text = f"{report['engine']} in place of {other['engine']}: {_arriving(other, report)}"
+    text += f"paths on the fullest link {before:,} -> {after:,}{_change(before, after)}"
     text += _bisections(other, report)
-    lost = report["pairs"]["reachable"] - other["pairs"]["reachable"]
-    if lost:
-        text += f"; {abs(lost):,} paths {'more' if lost > 0 else 'fewer'} arrive"
     if report["deadlock"]["free"] != other["deadlock"]["free"]:
         text += f"; deadlock {'impossible' if report['deadlock']['free'] else 'possible'}"
     return Advice("comparison", text + ".")
@@ -56,9 +51,30 @@ def _unreachable(report: Report) -> Iterator[str]:
     if pairs["unreachable"]:
         total = pairs["reachable"] + pairs["unreachable"]
         paths = (f"{path['source']} to {path['destination']}" for path in report["lost_paths"])
-        yield (
+        text = (
             f"{pairs['unreachable']:,} of {total:,} paths ({pairs['unreachable'] / total:.1%}) do not arrive, such as "
-            f"{_names(paths)}. The tables lead into holes or loops there: have OpenSM compute them anew."
+            f"{_names(paths)}."
+        )
+        if not report["misdelivered"]:
+            text += " The tables lead into holes or loops there: have OpenSM compute them anew."
+        yield text
+
+
+def _lids(report: Report) -> Iterator[str]:
+    wrong = report["misdelivered"]
+    if not wrong:
+        return
+    entries = f"{_number(wrong, 'entry leads', 'entries lead')} to another port than that of the LID"
+    if report["assigned_lids"]:
+        yield (
+            f"The file of the fabric has no LIDs. Those that were assigned here ({report['assigned_lids']:,} ports) do "
+            f"not fit the tables: {entries}. This says nothing against the tables: give a file of the fabric with its "
+            "LIDs, such as the output of ibnetdiscover."
+        )
+    else:
+        yield (
+            f"The tables do not fit the LIDs of the fabric: {entries}. Take both from the cluster at the same time; "
+            "fabricsim import --lfts names the LIDs."
         )
 
 
@@ -69,9 +85,9 @@ def _failure(report: Report) -> Iterator[str]:
     before = failure["before"]
     most, now = before["link_load"]["max"], report["link_load"]["max"]
     yield (
-        f"Without {_names(failure['failed'])} ({_number(failure['cables'], 'cable', 'cables')}): paths on the fullest "
-        f"link {most:,} -> {now:,}{_change(most, now)}{_bisections(before, report)}; switches on a path "
-        f"{before['hops_mean']:.2f} -> {report['hops_mean']:.2f}."
+        f"Without {_names(failure['failed'])} ({_number(failure['cables'], 'cable', 'cables')}): "
+        f"{_arriving(before, report)}paths on the fullest link {most:,} -> {now:,}{_change(most, now)}"
+        f"{_bisections(before, report)}; switches on a path {before['hops_mean']:.2f} -> {report['hops_mean']:.2f}."
     )
 
 
@@ -162,6 +178,7 @@ def _detours(report: Report) -> Iterator[str]:
 
 _KINDS = {
     "cut_off": _cut_off,
+    "lids": _lids,
     "unreachable": _unreachable,
     "deadlock": _deadlock,
     "failure": _failure,
@@ -172,6 +189,17 @@ _KINDS = {
     "detours": _detours,
     "lanes": _lanes,
 }
+
+
+def _arriving(before: Report, after: Report) -> str:
+    """Paths that are lost or found: first, since a lost path loads no link, and the loads without it look better."""
+    lost = after["pairs"]["unreachable"] - before["pairs"]["unreachable"]
+    if not lost:
+        return ""
+    total = after["pairs"]["reachable"] + after["pairs"]["unreachable"]
+    if lost > 0:
+        return f"{lost:,} more of {total:,} paths do not arrive, and load no link; "
+    return f"{-lost:,} more of {total:,} paths arrive; "
 
 
 def _bisections(before: Report, after: Report) -> str:

@@ -6,6 +6,8 @@ import json
 import os
 from pathlib import Path
 
+from fabricsim.errors import InputError
+
 _TEXT = """\
 # A fabric from {source}. Rates are those of the cables' widths and speeds; what the file does not say is set here.
 title = {name}
@@ -37,7 +39,6 @@ duration = "200 us"
 _TABLES = """\
 [routing]
 algorithm = "table"
-tables = {tables}
 """
 
 _ENGINE = """\
@@ -47,12 +48,43 @@ engine = "minhop"      # as OpenSM does by default
 """
 
 
-def experiment_text(fabric: Path, folder: Path, lfts: Path | None = None) -> str:
-    """The text of an experiment in `folder` on the subnet of a file, with its tables or OpenSM's default engine."""
+def experiment_text(
+    fabric: Path,
+    folder: Path,
+    *,
+    lfts: Path | None = None,
+    sl2vl: Path | None = None,
+    path_sls: Path | None = None,
+    virtual_lanes: int = 1,
+) -> str:
+    """The text of an experiment on the subnet of a file.
+
+    Args:
+        fabric: the file of the subnet.
+        folder: the folder of the experiment, to which names of files are relative.
+        lfts: forwarding tables; without them OpenSM's default engine routes.
+        sl2vl: virtual lanes of service levels.
+        path_sls: service levels of the tables' paths.
+        virtual_lanes: virtual lanes of all links, such as `Subnet.virtual_lanes`.
+
+    Raises:
+        InputError: service levels or lanes without forwarding tables.
+    """
 
     def place(path: Path) -> str:
         return json.dumps(os.path.relpath(path, folder), ensure_ascii=False)
 
-    routing = _ENGINE if lfts is None else _TABLES.format(tables=place(lfts))
+    named = {"tables": lfts, "path_sls": path_sls, "sl2vl": sl2vl}
+    given = {key: path for key, path in named.items() if path is not None}
+    if given and lfts is None:
+        options = " and ".join(f"--{key.replace('_', '-')}" for key in given)
+        raise InputError(f"{options}: only with --lfts, the tables of these paths")
+    routing = _TABLES + "".join(f"{key} = {place(path)}\n" for key, path in given.items())
     name = json.dumps(fabric.stem, ensure_ascii=False)
-    return _TEXT.format(source=fabric.name, name=name, fabric=place(fabric), routing=routing, lanes=1)
+    return _TEXT.format(
+        source=fabric.name,
+        name=name,
+        fabric=place(fabric),
+        routing=routing if given else _ENGINE,
+        lanes=virtual_lanes,
+    )

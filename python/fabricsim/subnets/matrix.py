@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from typing import NamedTuple
 
 from fabricsim.errors import InputError
 
-Demand = tuple[str, str, float]
-"""Sender, receiver, weight."""
+
+class Demand(NamedTuple):
+    """A demand between two nodes."""
+
+    source: str
+    """Description or GUID of the sender."""
+    destination: str
+    """The same of the receiver."""
+    weight: float
+    place: str = ""
+    """File and line, for messages."""
 
 
 def read_matrix(path: Path | str) -> list[Demand]:
@@ -38,4 +48,4 @@ def _demand(path: Path | str, number: int, row: list[str]) -> Demand:
         raise InputError(f"{path}:{number}: the weight {row[2]!r} is no number") from None
     if not 0 <= weight < float("inf"):
         raise InputError(f"{path}:{number}: the weight {row[2]} is not 0 or more")
-    return row[0], row[1], weight
+    return Demand(row[0], row[1], weight, f"{path}:{number}")

@@ -45,6 +45,8 @@ class Subnet:
     counts: dict[str, int]
     """Number of switches, adapters, routers, aggregation nodes, ports, cables, cables between switches, and LIDs."""
     findings: list[Finding]
+    virtual_lanes: int
+    """Virtual lanes that paths need by their service levels and the SL2VL tables: 1 without either."""
 
     def as_dict(self) -> dict[str, Any]:
         """The same for JSON."""
@@ -79,4 +81,5 @@ def read_subnet(
     report = json.loads(text)
     if format is not None and report["format"] not in _BY_CONTENT[format]:
         raise InputError(f"{fabric}: this is a file of {report['format']}, not of {format}")
-    return Subnet(report["format"], report["counts"], [Finding(**finding) for finding in report["findings"]])
+    findings = [Finding(**finding) for finding in report["findings"]]
+    return Subnet(report["format"], report["counts"], findings, report["virtual_lanes"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -13,12 +14,31 @@ from fabricsim.errors import FabricsimError, InputError
 from fabricsim.native import bad_input, native, waited
 from fabricsim.subnets.advice import advice
 from fabricsim.subnets.files import load, load_optional
+from fabricsim.subnets.matrix import Demand
 
 TABLE_FORMS = ("opensm-lfts", "ibroute", "opensm-fdbs")
 """Forms of forwarding tables: of `opensm-lfts.dump`, `ibroute` and `dump_lfts.sh`, `opensm.fdbs`."""
 
 FABRIC_FORMS = ("ibnetdiscover", "ibnetdiscover-ports", "ibsim", "opensm-subnet")
 """Forms of a subnet: of `ibnetdiscover`, `ibnetdiscover -p`, ibsim's netlists, `opensm-subnet.lst`."""
+
+WITHOUT_LMC = ("ibnetdiscover-ports", "opensm-subnet")
+"""Forms of a subnet that have LIDs and not their mask control."""
+
+
+def without_lmc(form: str, lmc: int) -> str:
+    """The warning for a subnet with LID mask control that is written in one of `WITHOUT_LMC`."""
+    return (
+        f"{form} has no LMC: the file has the first LID of each port and not the {2**lmc - 1} others; "
+        "ibnetdiscover and ibsim have them"
+    )
+
+
+def lmc_of(fabric: str) -> int:
+    """Largest LID mask control of adapters' ports in a text of `ibnetdiscover`."""
+    found = re.findall(r"^\[\d+\]\([0-9a-f]+\) .*\t# lid \d+ lmc (\d)", fabric, re.MULTILINE)
+    return max(map(int, found), default=0)
+
 
 ENGINES = ("minhop", "updn", "dnup", "ftree", "dor", "torus-2QoS", "lash", "sssp", "dfsssp", "nue")
 """OpenSM's routing engines."""
@@ -55,7 +75,9 @@ class Routed:
     {`max`, `mean`, `min`} (paths on a direction of a link between switches), `layers`, `deadlock` {`free`, `cycle`,
     `cures`}, `hot_links`, `lost_paths`, `links` {`directions`, `idle`, `idle_switches`, `slow`}, `traffic` {`patterns`
     [{`pattern`, `phases`, `mean_max`, `worst_max`, `worst_phase`, `hot_link`}], `bisection` {`samples`, `mean`,
-    `error`, `worst`}}, `assigned_lids`, `failure` {`failed`, `cables`, `cut_off`, `before`}, `cpu_s`, `advice`."""
+    `error`, `worst`}}, `assigned_lids`, `misdelivered` (entries that lead to another port than the LID's), `lmc`,
+    `failure` {`failed`, `cables`, `cut_off`, `before`}, `cpu_s` (seconds of processor time of the whole call),
+    `engine_cpu_s` (those of the engine alone; None for tables), `advice`."""
     lfts: str
     """Forwarding tables, as `opensm-lfts.dump` has them."""
     sl2vl: str
@@ -71,8 +93,9 @@ class Routed:
     lids: list[int]
     """Base LIDs of the adapters' ports, in the order of `fabric`."""
     links: list[dict[str, Any]]
-    """Each direction of each link between switches: `switch`, `port`, `next`, `gbps`, `all_to_all` and, by the name of
-    each pattern, the flows on it in the phase in which it has most."""
+    """Each direction of each link between switches: `switch`, `port`, `next`, `guid` (of the switch), `next_guid`,
+    `next_port`, `gbps`, `all_to_all` and, by the name of each pattern, the flows on it in the phase in which it has
+    most."""
     settings: Settings
     """What was asked."""
 
@@ -94,7 +117,7 @@ class Routed:
                 None if asked.tables is not None else self.report["engine"],
                 {key: None if file is None else str(Path(file).resolve()) for key, file in files.items()},
                 self.report["layers"],
-                asked.lmc,
+                self.report["lmc"] or asked.lmc,
                 asked.port_shifting,
                 asked.scatter_ports,
                 asked.vls,
@@ -119,7 +142,7 @@ def route(
     vls: int = 8,
     nue_vls: int = 1,
     fail: Sequence[str] = (),
-    matrix: Sequence[tuple[str, str, float]] = (),
+    matrix: Sequence[Demand | tuple[str, str, float]] = (),
     overrides: Sequence[tuple[str, str]] = (),
     table_form: str | None = None,
     fabric_form: str | None = None,
@@ -166,7 +189,7 @@ def route(
         "engine": engine,
         "manager": manager,
         "fail": list(fail),
-        "matrix": list(matrix),
+        "matrix": [tuple(Demand(*one)) for one in matrix],
     }
     request |= {"table_form": table_form, "fabric_form": fabric_form, **ports, **lanes}
     request |= {name: load_optional(file) for name, file in files.items()}

@@ -1,6 +1,7 @@
 //! Captures as Wireshark shows them, compared with the dissection of `fabricsim_wire`.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -37,7 +38,9 @@ fn tshark(name: &str, file: &[u8], fields: &[&str]) -> Option<Vec<Vec<String>>> 
         command.args(["-e", field]);
     }
     let Ok(output) = command.arg("-r").arg(&path).output() else {
-        eprintln!("SKIPPED: there is no tshark: install it with scripts/apt tshark");
+        // not by eprintln!, which the test harness captures
+        let _ =
+            writeln!(std::io::stderr(), "SKIPPED: there is no tshark: install it with scripts/apt tshark");
         return None;
     };
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -8,7 +8,7 @@ use super::deadlock::channel_name;
 use super::{Analysis, Traffic};
 use crate::fabric::Fabric;
 use crate::subnet::{Node, PortId, Speed, Subnet, Width};
-use crate::{NodeKind, RouteError};
+use crate::{Guid, NodeKind, RouteError};
 
 /// A path that does not arrive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -47,6 +47,29 @@ pub struct LinkUse {
     pub slow: Vec<SlowLink>,
 }
 
+/// The two ends of a link: descriptions may be equal, these are not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct LinkEnds {
+    /// Node GUID of the sending switch.
+    pub guid: Guid,
+    /// Node GUID of the next switch; 0 without a cable.
+    pub next_guid: Guid,
+    /// Physical port of the next switch; 0 without a cable.
+    pub next_port: u8,
+}
+
+impl LinkEnds {
+    /// The ends of the cable at an output port.
+    pub(super) fn of(subnet: &Subnet, output: PortId) -> Self {
+        let next = subnet.port(output).peer;
+        Self {
+            guid: subnet.node(output.node).guid,
+            next_guid: next.map_or(Guid(0), |next| subnet.node(next.node).guid),
+            next_port: next.map_or(0, |next| next.port),
+        }
+    }
+}
+
 /// Loads of a direction of a link between switches.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LinkRow {
@@ -56,6 +79,9 @@ pub struct LinkRow {
     pub port: u8,
     /// Description of the next switch.
     pub next: String,
+    /// GUIDs of both ends, and the port of the next switch.
+    #[serde(flatten)]
+    pub ends: LinkEnds,
     /// Data rate in Gb/s, if width and speed are known.
     pub gbps: Option<f64>,
     /// Paths of all ports of adapters to all others.
@@ -87,6 +113,7 @@ pub fn link_rows(
                 switch: name(at),
                 port: id.port,
                 next: name(next),
+                ends: LinkEnds::of(subnet, id),
                 gbps: rate(subnet, id).map(|(width, speed)| speed.data_rate(width).as_gbps()),
                 all_to_all: analysis.loads[channel],
                 patterns: loads.map(|(pattern, loads)| (pattern.pattern, loads[channel])).collect(),

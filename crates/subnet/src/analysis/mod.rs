@@ -9,8 +9,9 @@ mod paths;
 mod traffic;
 
 pub use check::check_tables;
+pub(crate) use check::check_tables_at;
 pub use deadlock::Cycle;
-pub use links::{LinkRow, LinkUse, LostPath, SlowLink, link_rows};
+pub use links::{LinkEnds, LinkRow, LinkUse, LostPath, SlowLink, link_rows};
 pub use traffic::{Bisection, Demand, PatternLoad, Traffic, traffic};
 
 use rayon::prelude::*;
@@ -59,6 +60,9 @@ pub struct LinkLoad {
     pub paths: u64,
     /// Description of the switch, port number, description of the next switch.
     pub name: String,
+    /// GUIDs and physical ports of both ends.
+    #[serde(flatten)]
+    pub ends: LinkEnds,
 }
 
 /// Result of [`analyse`].
@@ -68,6 +72,8 @@ pub struct Analysis {
     pub pairs: Pairs,
     /// Mean number of switches on a path.
     pub hops_mean: f64,
+    /// Entries that lead to another port than that of the LID: the tables are of another subnet, or of other LIDs.
+    pub misdelivered: u64,
     /// Paths on each direction of each link between switches.
     pub link_load: Spread,
     /// The most loaded links, at most ten.
@@ -172,10 +178,10 @@ pub fn analyse(
         .collect::<Vec<_>>()
         .iter()
         .fold(Totals::new(&fabric, lanes), Totals::merge);
-    Ok(summary(&fabric, &totals))
+    Ok(summary(&fabric, check::misdelivered(&fabric, tables), &totals))
 }
 
-fn summary(fabric: &Fabric<'_>, totals: &Totals) -> Analysis {
+fn summary(fabric: &Fabric<'_>, misdelivered: u64, totals: &Totals) -> Analysis {
     let mut links: Vec<(u64, usize, usize)> = Vec::new();
     for at in 0..fabric.len() {
         links.extend(
@@ -191,11 +197,13 @@ fn summary(fabric: &Fabric<'_>, totals: &Totals) -> Analysis {
     links.sort_by_key(|&(load, at, port)| (std::cmp::Reverse(load), at, port));
     let hot = links.iter().take(HOT).filter(|link| link.0 > 0).map(|&(paths, at, port)| {
         let id = PortId { node: fabric.switches[at], port: port as u8 };
-        LinkLoad { port: id, paths, name: deadlock::channel_name(fabric, at, port) }
+        let ends = LinkEnds::of(fabric.subnet, id);
+        LinkLoad { port: id, paths, name: deadlock::channel_name(fabric, at, port), ends }
     });
     Analysis {
         pairs: totals.pairs,
         hops_mean: totals.hops as f64 / totals.pairs.reachable.max(1) as f64,
+        misdelivered,
         link_load,
         hot_links: hot.collect(),
         lost: links::lost_paths(fabric, &totals.lost),

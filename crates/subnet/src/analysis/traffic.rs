@@ -75,7 +75,7 @@ pub struct Traffic {
 type Phase = (usize, (f64, usize));
 
 /// The patterns `shift`, `bit-reversal` and `incast`, random bisections, and the `matrix` of demands if there are any. All links count
-/// alike, whatever their rate; flows that the tables do not carry to their end count on the links that they cross.
+/// alike, whatever their rate. Flows that the tables do not carry to their end count on no link, and get no bandwidth.
 ///
 /// # Errors
 ///
@@ -114,24 +114,36 @@ struct Paths<'a> {
 }
 
 impl Paths<'_> {
-    /// Calls `cross` for each link between switches on the path between two ports, by the number of its output port.
-    fn walk(&self, source: usize, destination: usize, mut cross: impl FnMut(usize)) {
-        let lid = usize::from(self.ports[destination].lid);
+    /// Collects the links between switches on the path between two ports, by the numbers of their output ports. Returns false, with no
+    /// links, if the path does not arrive.
+    fn walk(&self, source: usize, destination: usize, links: &mut Vec<usize>) -> bool {
+        links.clear();
+        let end = self.ports[destination];
+        let lid = usize::from(end.lid);
         let mut at = self.ports[source].switch as usize;
         // A loop ends after as many steps as there are switches.
         for _ in 0..self.fabric.len() {
             let port = self.tables.row(at).get(lid).copied().unwrap_or(NO_PORT);
-            let Some(&Peer::Switch(next, _)) = self.fabric.peers(at).get(usize::from(port)) else { return };
-            cross(self.fabric.first_port(at) + usize::from(port));
+            if (at, port) == (end.switch as usize, end.port) {
+                return true;
+            }
+            let Some(&Peer::Switch(next, _)) = self.fabric.peers(at).get(usize::from(port)) else { break };
+            links.push(self.fabric.first_port(at) + usize::from(port));
             at = next as usize;
         }
+        links.clear();
+        false
     }
 
     /// Loads of a phase by channel.
     fn loads(&self, flows: impl Iterator<Item = (usize, usize, f64)>) -> Vec<f64> {
         let mut loads = vec![0.0; self.fabric.num_ports()];
+        let mut links = Vec::new();
         for (source, destination, weight) in flows.filter(|flow| flow.0 != flow.1) {
-            self.walk(source, destination, |link| loads[link] += weight);
+            self.walk(source, destination, &mut links);
+            for &link in &links {
+                loads[link] += weight;
+            }
         }
         loads
     }
@@ -225,7 +237,8 @@ impl Paths<'_> {
         self.pattern("matrix", &[0], |_| Box::new(flows.clone().into_iter()))
     }
 
-    /// Random halves of the ports, paired at random: each flow gets an equal part of the most shared link that it crosses.
+    /// Random halves of the ports, paired at random: each flow gets an equal part of the most shared link that it crosses, and nothing if
+    /// it does not arrive.
     fn bisections(&self) -> Option<Bisection> {
         let half = self.ports.len() / 2;
         if half < 2 {
@@ -247,13 +260,17 @@ impl Paths<'_> {
             .flat_map(|pair| [(order[pair], order[half + pair]), (order[half + pair], order[pair])])
             .collect();
         let mut loads = vec![0_u32; self.fabric.num_ports()];
+        let mut links = Vec::new();
         for &(from, to) in &flows {
-            self.walk(from, to, |link| loads[link] += 1);
+            self.walk(from, to, &mut links);
+            for &link in &links {
+                loads[link] += 1;
+            }
         }
         let share = |&(from, to): &(usize, usize)| {
-            let mut most = 1;
-            self.walk(from, to, |link| most = most.max(loads[link]));
-            1.0 / f64::from(most)
+            let arrives = self.walk(from, to, &mut links);
+            let most = links.iter().map(|&link| loads[link]).max().unwrap_or(1);
+            if arrives { 1.0 / f64::from(most) } else { 0.0 }
         };
         flows.iter().map(share).sum::<f64>() / flows.len() as f64
     }
@@ -302,6 +319,43 @@ mod tests {
         // With a cable for every pair each flow has one of its own, if the tables spread them evenly.
         let wide = of(&dumbbell(4, 4), &[]).bisection.unwrap();
         assert!(wide.mean > bisection.mean + 0.1, "{wide:?}");
+    }
+
+    /// Without entries no path between the switches arrives: half of a bisection's pairs on both sides get nothing, and no link has a load,
+    /// neither before the hole nor in a loop. With none at all, nothing gets anything.
+    #[test]
+    fn what_does_not_arrive_gets_nothing_and_loads_nothing() {
+        let subnet = dumbbell(4, 1);
+        let routed = Engine::MinHop.route(&subnet, &Options::default()).unwrap();
+        let lids = |name: char| {
+            let nodes = subnet.nodes.iter().filter(move |node| !node.is_switch());
+            nodes
+                .filter(move |node| node.description.starts_with(name))
+                .map(|node| usize::from(node.ports[1].lid))
+        };
+        let bisection = |tables: &Tables| traffic(&subnet, tables, &[]).unwrap();
+        let largest = |found: &Traffic| found.patterns.iter().map(|load| load.worst_max).fold(0.0, f64::max);
+        let whole = bisection(&routed.tables);
+        assert!(largest(&whole) > 0.0);
+        // The second switch sends what is for its own adapters back: a loop. The first one has no entry for the others.
+        let rows: Vec<&str> =
+            routed.tables.switches().iter().map(|&id| subnet.node(id).description.as_str()).collect();
+        let row = |name: &str| rows.iter().position(|row| *row == name).unwrap();
+        let mut tables = routed.tables.clone();
+        lids('B').for_each(|lid| tables.row_mut(row("B"))[lid] = 5);
+        lids('A').for_each(|lid| tables.row_mut(row("A"))[lid] = NO_PORT);
+        let found = bisection(&tables);
+        let none = found.bisection.unwrap();
+        assert_eq!((none.mean, none.worst, largest(&found)), (0.0, 0.0, 0.0));
+        // Only the loop: paths to A arrive, over the cable if they are from B, and share it as before.
+        let mut tables = routed.tables.clone();
+        lids('B').for_each(|lid| tables.row_mut(row("B"))[lid] = 5);
+        let found = bisection(&tables);
+        let half = found.bisection.unwrap().mean;
+        assert!(half > 0.0 && half < 0.6 * whole.bisection.unwrap().mean, "{found:?}");
+        assert_eq!(largest(&found), 4.0, "an incast from B to A");
+        let back = found.largest.iter().map(|loads| loads.iter().filter(|&&load| load > 0.0).count());
+        assert!(back.clone().all(|links| links <= 1), "only the direction to A: {found:?}");
     }
 
     #[test]

@@ -70,6 +70,16 @@ impl PathSls {
         base + ((u32::from(source) + u32::from(destination)) % u32::from(self.share(base))) as u8
     }
 
+    /// Levels that some path has, in ascending order.
+    pub(crate) fn levels(&self) -> impl Iterator<Item = u8> + use<> {
+        let mut used = [false; LEVELS];
+        for &base in &self.base {
+            let levels = usize::from(base)..usize::from(base + self.share(base)).min(LEVELS);
+            used[levels].fill(true);
+        }
+        (0..LEVELS as u8).filter(move |&level| used[usize::from(level)])
+    }
+
     /// Number of levels over which the paths of a base level spread: `base..base + share`.
     pub fn share(&self, base: u8) -> u8 {
         self.shares[usize::from(base) % LEVELS].max(1)

@@ -1,4 +1,4 @@
-//! UpDown: no path turns from down to up (`osm_ucast_updn.c`).
+//! UpDown: no path turns from down to up at the switches that it would begin at (`osm_ucast_updn.c`). It may deadlock.
 //!
 //! Roots come from options, or are found: a switch is a root if all but a few adapters are equally far. Ranks are distances to the
 //! nearest root; between equal ranks the larger GUID is "up", between roots both directions are.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::parts;
 use super::{Node, NodeId, PortId, Subnet};
+use crate::Guid;
 
 impl Subnet {
     /// Takes out what `name` names: a node (its description or GUID), the cable of a port (`NODE/PORT`), or all cables between
@@ -50,8 +51,9 @@ impl Subnet {
 
     /// The node with a description or GUID.
     fn named(&self, name: &str) -> Result<NodeId, String> {
-        let is_named =
-            |node: &Node| node.description == name || node.guid.to_string().eq_ignore_ascii_case(name);
+        let digits = name.strip_prefix("0x").or_else(|| name.strip_prefix("0X"));
+        let guid = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok()).map(Guid);
+        let is_named = |node: &Node| node.description == name || Some(node.guid) == guid;
         let mut found = self.ids().filter(|(_, node)| is_named(node)).map(|(id, _)| id);
         match (found.next(), found.next()) {
             (Some(id), None) => Ok(id),
@@ -137,6 +139,11 @@ mod tests {
         let mut subnet = ring();
         assert_eq!(subnet.fail("A/4"), Err("A/4: no cable there".to_owned()));
         assert_eq!(subnet.fail("a->c"), Err("a->c: no cable there".to_owned()));
+        let guid = subnet.nodes[0].guid;
+        let name = format!("{:#X}/1", guid.0).replacen("0X", "0x", 1);
+        assert!(name.len() < guid.to_string().len(), "{name}: without leading zeros");
+        assert_eq!(subnet.fail(&name), Ok(1));
+        assert_eq!(subnet.fail(&format!("{guid}/2")), Ok(1));
         assert_eq!(subnet.fail("D"), Err("D: no node has this description or GUID".to_owned()));
     }
 

@@ -20,7 +20,7 @@ pub enum FindingKind {
     UnknownRate,
     /// A node that links mention and no record declares.
     NoRecord,
-    /// A LID stated by the peer that differs from the node's own.
+    /// A LID that the peer, or the tables, state for another port than the node does.
     LidMismatch,
     /// A port with a cable and no LID.
     NoLid,
@@ -42,6 +42,8 @@ pub enum FindingKind {
     NoEntry,
     /// An entry of a table that leads to a port without a cable.
     Hole,
+    /// An entry of a table that leads to another port than that of the LID.
+    WrongPort,
     /// A loop of a table.
     Loop,
     /// An entry of a table for a LID that no port has.

@@ -4,6 +4,7 @@ mod dump;
 mod path_sls;
 mod read;
 mod sl2vl;
+mod stated;
 #[cfg(test)]
 mod tests;
 

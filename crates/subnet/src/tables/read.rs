@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Tables;
 use super::dump::TableForm;
+use super::stated::StatedLids;
 use crate::engines::NO_PORT;
 use crate::read::line::{Line, text};
 use crate::{FileError, Finding, FindingKind, Guid, MAX_LID, NodeId, Problem, Subnet};
@@ -13,8 +14,8 @@ use crate::{FileError, Finding, FindingKind, Guid, MAX_LID, NodeId, Problem, Sub
 pub struct SwitchTable {
     /// GUID of the switch.
     pub guid: Guid,
-    /// Entries: LID, port. Unreachable LIDs are left out.
-    pub entries: Vec<(u16, u8)>,
+    /// Entries: LID, port, line. Unreachable LIDs are left out.
+    pub entries: Vec<(u16, u8, usize)>,
     /// Largest LID that the table speaks of.
     pub max_lid: u16,
     /// First line.
@@ -32,6 +33,8 @@ pub struct TableFile {
     pub tables: Vec<SwitchTable>,
     /// Lines that were skipped.
     pub findings: Vec<Finding>,
+    /// LIDs of ports, where the form states them.
+    stated: StatedLids,
 }
 
 struct Reader<'a> {
@@ -43,6 +46,7 @@ struct Reader<'a> {
     /// Range of LIDs that the first line states.
     stated: usize,
     findings: Vec<Finding>,
+    lids: StatedLids,
 }
 
 impl TableFile {
@@ -53,8 +57,15 @@ impl TableFile {
     /// A line that does not parse, a LID out of range, two tables of a switch, two entries for a LID, a truncated table.
     pub fn read(bytes: &[u8], file: &str) -> Result<Self, FileError> {
         let text = text(bytes, file)?;
-        let mut reader =
-            Reader { file, form: None, tables: Vec::new(), open: false, stated: 0, findings: Vec::new() };
+        let mut reader = Reader {
+            file,
+            form: None,
+            tables: Vec::new(),
+            open: false,
+            stated: 0,
+            findings: Vec::new(),
+            lids: StatedLids::default(),
+        };
         for line in Line::all(file, text) {
             reader.line(line)?;
         }
@@ -75,19 +86,26 @@ impl TableFile {
             }
             table.entries.sort_by_key(|entry| entry.0);
             if let Some(twice) = table.entries.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-                return Err(FileError::at(file, table.line, Problem::DuplicateEntry(twice[0].0)));
+                return Err(FileError::at(file, twice[1].2, Problem::DuplicateEntry(twice[0].0)));
             }
         }
-        Ok(Self { file: file.to_owned(), form, tables: reader.tables, findings: reader.findings })
+        let Reader { tables, findings, lids: stated, .. } = reader;
+        Ok(Self { file: file.to_owned(), form, tables, findings, stated })
     }
 
-    /// The tables of a subnet's switches.
+    /// First line of each switch's table.
+    pub(crate) fn lines(&self) -> BTreeMap<Guid, usize> {
+        self.tables.iter().map(|table| (table.guid, table.line)).collect()
+    }
+
+    /// The tables of a subnet's switches, with findings: lines that were skipped, LIDs that contradict the subnet's, switches without table.
     ///
     /// # Errors
     ///
     /// A switch that is not in the subnet, a port that a switch does not have.
     pub fn bind(&self, subnet: &Subnet) -> Result<(Tables, Vec<Finding>), FileError> {
         let mut findings = self.findings.clone();
+        findings.extend(self.stated.compare(subnet, &self.file));
         let mut switches: Vec<NodeId> =
             subnet.ids().filter(|(_, node)| node.is_switch()).map(|(id, _)| id).collect();
         switches.sort_by_key(|&id| subnet.node(id).guid.map_key());
@@ -103,16 +121,15 @@ impl TableFile {
         };
         let mut filled = vec![false; tables.switches.len()];
         for table in &self.tables {
-            let error = |problem| FileError::at(&self.file, table.line, problem);
-            let row = *rows
-                .get(&table.guid)
-                .ok_or_else(|| error(Problem::UnknownGuid { kind: "switch", guid: table.guid }))?;
+            let error = |line, problem| FileError::at(&self.file, line, problem);
+            let unknown = || error(table.line, Problem::UnknownGuid { kind: "switch", guid: table.guid });
+            let row = *rows.get(&table.guid).ok_or_else(unknown)?;
             filled[row] = true;
             let node = subnet.node(tables.switches[row]);
-            for &(lid, port) in &table.entries {
+            for &(lid, port, line) in &table.entries {
                 if port != NO_PORT && port > node.num_ports() {
                     let (node, ports) = (node.description.clone(), node.num_ports());
-                    return Err(error(Problem::PortRange { port: u64::from(port), node, ports }));
+                    return Err(error(line, Problem::PortRange { port: u64::from(port), node, ports }));
                 }
                 tables.row_mut(row)[usize::from(lid)] = port;
             }
@@ -182,8 +199,9 @@ impl Reader<'_> {
         let max_lid = u16::try_from(most).ok().filter(|&lid| lid <= MAX_LID);
         let max_lid = max_lid.ok_or_else(|| line.error(Problem::LidRange(most)))?;
         line.expect("]")?;
-        line.until("guid ")?;
+        let lid = line.until("guid ")?.trim().strip_prefix("of switch Lid ").and_then(|lid| lid.parse().ok());
         let guid = line.guid()?;
+        self.lids.add(lid.unwrap_or(0), guid, line.number);
         self.start(&line, form, guid, max_lid)?;
         self.stated = usize::from(max_lid);
         Ok(())
@@ -214,7 +232,10 @@ impl Reader<'_> {
         if !line.blanks().rest.is_empty() && !line.rest.starts_with(['#', ':', '(']) {
             return Err(line.expected("# or : and the destination"));
         }
-        table.entries.push((lid, port));
+        table.entries.push((lid, port, line.number));
+        if line.until("portguid ").is_ok() {
+            self.lids.add(lid, line.guid()?, line.number);
+        }
         Ok(())
     }
 

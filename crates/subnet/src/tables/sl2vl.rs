@@ -63,6 +63,13 @@ impl Sl2Vl {
         all.flatten().copied().filter(|&lane| lane != MANAGEMENT).max().unwrap_or(0)
     }
 
+    /// Largest lane that the tables of nodes have for some levels, apart from 15.
+    pub(crate) fn most_of(&self, levels: impl Iterator<Item = u8>) -> u8 {
+        let tables = || self.tables.values().flat_map(BTreeMap::values);
+        let lanes = levels.flat_map(|level| tables().map(move |lanes| lanes[usize::from(level) % LEVELS]));
+        lanes.filter(|&lane| lane != MANAGEMENT).max().unwrap_or(0)
+    }
+
     /// Text of the tables as `opensm-sl2vl.dump` has it.
     pub fn to_dump(&self, subnet: &Subnet) -> String {
         let mut ports: Vec<PortId> = subnet

@@ -49,7 +49,7 @@ fn faults_of_files_are_named_with_their_line() {
         (String::new(), "t: no forwarding tables in the file".to_owned()),
         (lines[..3].join("\n"), "t:1: the file ends within this table: it is truncated".to_owned()),
         (good.replace("0x0002", "0xC000"), "t:3: LID 49152: must be 1 to 49151".to_owned()),
-        (good.replace("0x0002", "0x0001"), "t:1: second entry for LID 1 of this switch".to_owned()),
+        (good.replace("0x0002", "0x0001"), "t:3: second entry for LID 1 of this switch".to_owned()),
         (good.replace("0x0002", "0x0009"), "t:3: LID 9 beyond the range [0-4] of its table".to_owned()),
         (
             good.replacen("0x0000000000000030 ('b')", "0x0000000000000099 ('b')", 1),
@@ -94,6 +94,85 @@ fn loops_holes_and_missing_entries_are_found() {
     );
     let found = crate::analyse(&subnet, &tables, None, &Sl2Vl::modulo(1)).unwrap();
     assert_eq!((found.pairs.reachable, found.pairs.unreachable), (0, 2));
+}
+
+/// The LIDs of two adapters are swapped in the subnet: its tables are as before, so each leads to the other one.
+#[test]
+fn tables_for_other_lids_are_found() {
+    let subnet = subnet();
+    let tables = Engine::MinHop.route(&subnet, &Options::default()).unwrap().tables;
+    let mut swapped = subnet.clone();
+    let adapters: Vec<usize> =
+        (0..subnet.nodes.len()).filter(|&node| !subnet.nodes[node].is_switch()).collect();
+    let lids = [0, 1].map(|of| subnet.nodes[adapters[of]].ports[1].lid);
+    swapped.nodes[adapters[0]].ports[1].lid = lids[1];
+    swapped.nodes[adapters[1]].ports[1].lid = lids[0];
+    let texts = |findings: Vec<crate::Finding>| -> Vec<(FindingKind, usize, String)> {
+        findings.into_iter().map(|finding| (finding.kind, finding.line, finding.text)).collect()
+    };
+    let found = texts(check_tables(&swapped, &tables, "t").unwrap());
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found.iter().all(|one| one.0 == FindingKind::WrongPort && one.2.contains("another port")));
+    assert_eq!(crate::analyse(&subnet, &tables, None, &Sl2Vl::modulo(1)).unwrap().misdelivered, 0);
+    assert_eq!(crate::analyse(&swapped, &tables, None, &Sl2Vl::modulo(1)).unwrap().misdelivered, 2);
+    // The dump states the ports of LIDs; opensm.fdbs does not.
+    let bind = |text: &str, subnet: &Subnet| {
+        texts(TableFile::read(text.as_bytes(), "t").unwrap().bind(subnet).unwrap().1)
+    };
+    for dump in [tables.to_dump(&subnet), tables.to_ibroute(&subnet)] {
+        assert_eq!(bind(&dump, &subnet), []);
+        let found = bind(&dump, &swapped);
+        assert!(found.iter().all(|one| one.0 == FindingKind::LidMismatch && one.1 > 1), "{found:?}");
+        assert_eq!(found.len(), 2, "once for each LID: {found:?}");
+        assert!(found[0].2.contains("0x0000000000000011 here"), "{found:?}");
+    }
+    let mut moved = subnet.clone();
+    let switch = moved.nodes.iter_mut().find(|node| node.is_switch()).unwrap();
+    let (old, guid) = (switch.ports[0].lid, switch.guid);
+    switch.ports[0].lid = 9;
+    let dump = tables.to_dump(&subnet);
+    assert_eq!(bind(&dump, &moved), [], "LID {old} of {guid} is that of no port");
+    let other = dump.replacen(
+        &format!("switch Lid {old} guid {guid}"),
+        &format!("switch Lid {} guid {guid}", lids[0]),
+        1,
+    );
+    assert_ne!(other, dump);
+    let found = bind(&other, &subnet);
+    assert!(found.len() == 1 && found[0].2.starts_with(&format!("LID {} is that of", lids[0])), "{found:?}");
+}
+
+#[test]
+fn lines_of_faults_are_those_of_entries_and_tables() {
+    let subnet = subnet();
+    let good = Engine::MinHop.route(&subnet, &Options::default()).unwrap().tables.to_dump(&subnet);
+    let lines: Vec<&str> = good.lines().collect();
+    let last = lines.iter().rposition(|line| line.starts_with("0x")).unwrap();
+    let bad = |from: &str, to: &str| {
+        let mut lines = lines.clone();
+        let line = lines[last].replacen(from, to, 1);
+        lines[last] = &line;
+        let file = TableFile::read((lines.join("\n") + "\n").as_bytes(), "t");
+        file.and_then(|file| file.bind(&subnet)).unwrap_err().to_string()
+    };
+    let port = &lines[last][7..10];
+    assert!(bad(&format!(" {port} "), " 200 ").starts_with(&format!("t:{}: port 200 of", last + 1)));
+    let fabric = subnet.to_text(crate::Format::Ibnetdiscover);
+    let files = crate::report::SubnetFiles {
+        fabric: (fabric.as_bytes(), "net"),
+        format: None,
+        tables: None,
+        sl2vl: None,
+        path_sls: None,
+    };
+    let begin = lines.iter().rposition(|line| line.starts_with("Unicast")).unwrap();
+    let mut short = lines.clone();
+    short.remove(last);
+    let short = short.join("\n") + "\n";
+    let tables = Some((short.as_bytes(), "t"));
+    let found = crate::report::import(&crate::report::SubnetFiles { tables, ..files }).unwrap().1.findings;
+    let missing = found.iter().find(|finding| finding.kind == FindingKind::NoEntry).unwrap();
+    assert_eq!((missing.file.as_str(), missing.line), ("t", begin + 1), "{missing:?}");
 }
 
 #[test]

@@ -1,75 +1,24 @@
 //! What commands tell of a subnet: its parts and oddities, and what an engine or given tables do with it.
 
+mod import;
+
 use serde::Serialize;
 use thiserror::Error;
 
 use crate::{
-    Analysis, Counts, Cycle, Demand, Engine, FileError, Finding, Format, Import, LinkLoad, LinkRow, LinkUse,
-    LostPath, Node, Options, Pairs, PathSls, RouteError, Sl2Vl, Spread, Subnet, TableFile, TableForm, Tables,
-    Traffic, analyse, check_tables, link_rows, read, read_as, traffic,
+    Analysis, Cycle, Demand, Engine, Format, LinkLoad, LinkRow, LinkUse, LostPath, Node, Options, Pairs,
+    PathSls, RouteError, Sl2Vl, Spread, Subnet, TableForm, Tables, Traffic, analyse, link_rows, traffic,
 };
 
 pub use crate::guids::guids;
 pub use crate::lids::assign_missing_lids;
+pub use import::{ImportReport, SubnetFiles, import};
 
 /// Engines that may cure a deadlock.
 const CURES: [Engine; 4] = [Engine::UpDown, Engine::Dfsssp, Engine::Lash, Engine::Nue];
 
 /// A file: its bytes, and its name for messages.
 pub type Named<'a> = (&'a [u8], &'a str);
-
-/// The files of an import.
-#[derive(Clone, Copy, Debug)]
-pub struct SubnetFiles<'a> {
-    /// The subnet.
-    pub fabric: Named<'a>,
-    /// Its format; known by its content if none is given.
-    pub format: Option<Format>,
-    /// Forwarding tables.
-    pub tables: Option<Named<'a>>,
-    /// Tables from service levels to virtual lanes.
-    pub sl2vl: Option<Named<'a>>,
-    /// Service levels of paths.
-    pub path_sls: Option<Named<'a>>,
-}
-
-/// Nodes, cables, and what is odd about them.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ImportReport {
-    /// Format of the file.
-    pub format: Format,
-    /// Number of nodes and cables.
-    pub counts: Counts,
-    /// Oddities of the subnet and of its tables.
-    pub findings: Vec<Finding>,
-}
-
-/// Reads the files of an import.
-///
-/// # Errors
-///
-/// A file that does not parse, or that contradicts itself or another.
-pub fn import(files: &SubnetFiles<'_>) -> Result<(Subnet, ImportReport), FileError> {
-    let (bytes, name) = files.fabric;
-    let Import { subnet, format, mut findings } = match files.format {
-        Some(format) => read_as(bytes, name, format)?,
-        None => read(bytes, name)?,
-    };
-    if let Some((bytes, name)) = files.tables {
-        let (tables, odd) = TableFile::read(bytes, name)?.bind(&subnet)?;
-        findings.extend(odd);
-        // Tables of a subnet that cannot be routed as a whole are still read: what is missing is a finding of the subnet.
-        findings.extend(check_tables(&subnet, &tables, name).unwrap_or_default());
-    }
-    if let Some((bytes, name)) = files.sl2vl {
-        Sl2Vl::read(bytes, name, &subnet)?;
-    }
-    if let Some((bytes, name)) = files.path_sls {
-        PathSls::read(bytes, name, &subnet)?;
-    }
-    let report = ImportReport { format, counts: subnet.counts(), findings };
-    Ok((subnet, report))
-}
 
 /// Where the tables of a subnet come from.
 #[derive(Clone, Debug)]
@@ -156,6 +105,8 @@ pub struct RouteReport {
     pub pairs: Pairs,
     /// Mean number of switches on a path.
     pub hops_mean: f64,
+    /// Entries of the tables that lead to another port than that of the LID: tables and LIDs do not belong together.
+    pub misdelivered: u64,
     /// Paths on each direction of each link between switches.
     pub link_load: Spread,
     /// Layers that the engine needs, or the lanes that given tables use.
@@ -172,6 +123,10 @@ pub struct RouteReport {
     pub traffic: Traffic,
     /// Number of ports whose LID was assigned or changed.
     pub assigned_lids: usize,
+    /// Largest LID mask control of the ports of adapters and routers.
+    pub lmc: u8,
+    /// Processor time of the engine alone, in seconds of all threads; none for given tables.
+    pub engine_cpu_s: Option<f64>,
     /// The failure, if anything was taken out.
     pub failure: Option<FailureReport>,
 }
@@ -222,11 +177,16 @@ pub struct Question<'a> {
     pub assigned_lids: usize,
     /// Nodes, cables or pairs of nodes to take out first, see [`Subnet::fail`].
     pub failed: &'a [String],
-    /// Demands: sender, receiver, weight.
-    pub matrix: &'a [(String, String, f64)],
+    /// Demands.
+    pub matrix: &'a [NamedDemand],
     /// Forms in which the tables and the subnet are requested besides the usual ones.
     pub forms: (Option<TableForm>, Option<Format>),
+    /// Clock of the caller: processor time of the process in seconds.
+    pub clock: fn() -> f64,
 }
+
+/// A demand: sender and receiver (descriptions or GUIDs), weight, file and line for messages (may be empty).
+pub type NamedDemand = (String, String, f64, String);
 
 /// Takes out what has failed from a subnet with LIDs, routes the rest and analyses the tables. LIDs are those before the failure.
 ///
@@ -241,15 +201,16 @@ pub fn route(whole: &Subnet, question: &Question<'_>) -> Result<Routed, RoutedEr
         cables += left.fail(name).map_err(RoutedError::Failed)?;
     }
     if question.failed.is_empty() {
-        let mut routed = routed(whole, question.source, question.matrix, question.forms)?;
+        let mut routed = routed(whole, question.source, question)?;
         routed.report.assigned_lids = assigned_lids;
         return Ok(routed);
     }
     let cut_off = cut_off(whole, &left);
     let left = left.connected();
-    let mut after = routed(&left, &question.source.after(whole, &left), question.matrix, question.forms)?;
+    let mut after = routed(&left, &question.source.after(whole, &left), question)?;
     // An engine may route what is left and not the whole: then there is nothing to compare.
-    let before = routed(whole, question.source, &[], (None, None)).ok().map(|before| Before {
+    let alone = Question { matrix: &[], forms: (None, None), ..question.clone() };
+    let before = routed(whole, question.source, &alone).ok().map(|before| Before {
         pairs: before.report.pairs,
         hops_mean: before.report.hops_mean,
         link_load: before.report.link_load,
@@ -269,13 +230,9 @@ fn cut_off(whole: &Subnet, left: &Subnet) -> Vec<String> {
 }
 
 /// Routes and analyses a subnet with LIDs.
-fn routed(
-    subnet: &Subnet,
-    source: &Source,
-    matrix: &[(String, String, f64)],
-    (table_form, format): (Option<TableForm>, Option<Format>),
-) -> Result<Routed, RoutedError> {
-    let matrix = demands(subnet, matrix).map_err(RoutedError::Matrix)?;
+fn routed(subnet: &Subnet, source: &Source, question: &Question<'_>) -> Result<Routed, RoutedError> {
+    let (table_form, format) = question.forms;
+    let matrix = demands(subnet, question.matrix).map_err(RoutedError::Matrix)?;
     let in_forms = |routed: Routed, tables: &Tables| -> Result<Routed, RoutedError> {
         let form = |form| tables.to_text(subnet, form);
         Ok(Routed {
@@ -286,10 +243,14 @@ fn routed(
     };
     match source {
         Source::Engine(engine, options) => {
+            let begin = (question.clock)();
             let found = engine.route(subnet, options)?;
+            let engine_cpu_s = Some((question.clock)() - begin);
             let layers = Some(usize::from(found.layers));
             let answer = Answer { tables: &found.tables, sls: found.sls.as_ref(), sl2vl: &found.sl2vl };
-            in_forms(answer.report(subnet, engine.to_string(), layers, source, &matrix)?, &found.tables)
+            let mut routed = answer.report(subnet, engine.to_string(), layers, source, &matrix)?;
+            routed.report.engine_cpu_s = engine_cpu_s;
+            in_forms(routed, &found.tables)
         }
         Source::Given(given) => {
             let (tables, sls, sl2vl) = given.as_ref();
@@ -301,9 +262,11 @@ fn routed(
 }
 
 /// Demands between nodes by their names: the lowest port with a cable of each.
-fn demands(subnet: &Subnet, matrix: &[(String, String, f64)]) -> Result<Vec<Demand>, String> {
-    let demand = |(source, destination, weight): &(String, String, f64)| {
-        let (source, destination) = (subnet.first_port(source)?, subnet.first_port(destination)?);
+fn demands(subnet: &Subnet, matrix: &[NamedDemand]) -> Result<Vec<Demand>, String> {
+    let demand = |(source, destination, weight, place): &NamedDemand| {
+        let located = |message| if place.is_empty() { message } else { format!("{place}: {message}") };
+        let port = |name| subnet.first_port(name).map_err(located);
+        let (source, destination) = (port(source)?, port(destination)?);
         Ok(Demand { source, destination, weight: *weight })
     };
     matrix.iter().map(demand).collect()
@@ -331,7 +294,7 @@ impl Answer<'_> {
         let links = link_rows(subnet, &analysis, &traffic)?;
         let cures = if analysis.cycle.is_some() { cures(subnet, source) } else { Vec::new() };
         Ok(Routed {
-            report: report(engine, layers, analysis, traffic, cures),
+            report: report((engine, lmc(subnet)), layers, analysis, traffic, cures),
             lfts: self.tables.to_dump(subnet),
             sl2vl: self.sl2vl.to_dump(subnet),
             path_sls: self.sls.map(|sls| sls.to_dump(subnet)).unwrap_or_default(),
@@ -372,8 +335,14 @@ fn cures(subnet: &Subnet, source: &Source) -> Vec<Cure> {
     cures
 }
 
+/// Largest LID mask control of the ports of adapters and routers.
+fn lmc(subnet: &Subnet) -> u8 {
+    let nodes = subnet.nodes.iter().filter(|node| !node.is_switch());
+    nodes.flat_map(|node| node.end_ports().map(|port| node.ports[usize::from(port)].lmc)).max().unwrap_or(0)
+}
+
 fn report(
-    engine: String,
+    (engine, lmc): (String, u8),
     layers: Option<usize>,
     analysis: Analysis,
     traffic: Traffic,
@@ -383,6 +352,7 @@ fn report(
         engine,
         pairs: analysis.pairs,
         hops_mean: analysis.hops_mean,
+        misdelivered: analysis.misdelivered,
         link_load: analysis.link_load,
         layers: layers.unwrap_or(analysis.lanes),
         deadlock: Verdict { free: analysis.cycle.is_none(), cycle: analysis.cycle, cures },
@@ -391,6 +361,8 @@ fn report(
         links: analysis.link_use,
         traffic,
         assigned_lids: 0,
+        lmc,
+        engine_cpu_s: None,
         failure: None,
     }
 }

@@ -1,0 +1,73 @@
+//! Report on the files of a subnet: its parts, and what is odd about them.
+
+use serde::Serialize;
+
+use super::Named;
+use crate::analysis::check_tables_at;
+use crate::engines::LEVELS;
+use crate::{Counts, FileError, Finding, Format, Import, PathSls, Sl2Vl, Subnet, TableFile, read, read_as};
+
+/// The files of an import.
+#[derive(Clone, Copy, Debug)]
+pub struct SubnetFiles<'a> {
+    /// The subnet.
+    pub fabric: Named<'a>,
+    /// Its format; known by its content if none is given.
+    pub format: Option<Format>,
+    /// Forwarding tables.
+    pub tables: Option<Named<'a>>,
+    /// Tables from service levels to virtual lanes.
+    pub sl2vl: Option<Named<'a>>,
+    /// Service levels of paths.
+    pub path_sls: Option<Named<'a>>,
+}
+
+/// Nodes, cables, and what is odd about them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ImportReport {
+    /// Format of the file.
+    pub format: Format,
+    /// Number of nodes and cables.
+    pub counts: Counts,
+    /// Oddities of the subnet and of its tables.
+    pub findings: Vec<Finding>,
+    /// Virtual lanes that paths need by their service levels and the SL2VL tables: 1 without either.
+    pub virtual_lanes: u8,
+}
+
+/// Reads the files of an import.
+///
+/// # Errors
+///
+/// A file that does not parse, or that contradicts itself or another.
+pub fn import(files: &SubnetFiles<'_>) -> Result<(Subnet, ImportReport), FileError> {
+    let (bytes, name) = files.fabric;
+    let Import { subnet, format, mut findings } = match files.format {
+        Some(format) => read_as(bytes, name, format)?,
+        None => read(bytes, name)?,
+    };
+    if let Some((bytes, name)) = files.tables {
+        let file = TableFile::read(bytes, name)?;
+        let (tables, odd) = file.bind(&subnet)?;
+        findings.extend(odd);
+        // Tables of a subnet that cannot be routed as a whole are still read: what is missing is a finding of the subnet.
+        findings.extend(check_tables_at(&subnet, &tables, (name, &file.lines())).unwrap_or_default());
+    }
+    let sl2vl = files.sl2vl.map(|(bytes, name)| Sl2Vl::read(bytes, name, &subnet)).transpose()?;
+    let levels = files.path_sls.map(|(bytes, name)| PathSls::read(bytes, name, &subnet)).transpose()?;
+    let virtual_lanes = virtual_lanes(levels.as_ref(), sl2vl.as_ref());
+    let report = ImportReport { format, counts: subnet.counts(), findings, virtual_lanes };
+    Ok((subnet, report))
+}
+
+/// Virtual lanes of the service levels in use: those of the paths, or all levels if paths have none. Without SL2VL tables a level is on the
+/// lane of its number.
+fn virtual_lanes(levels: Option<&PathSls>, sl2vl: Option<&Sl2Vl>) -> u8 {
+    let most = match (levels, sl2vl) {
+        (None, None) => None,
+        (None, Some(tables)) => Some(tables.most_of(0..LEVELS as u8)),
+        (Some(levels), None) => levels.levels().max(),
+        (Some(levels), Some(tables)) => Some(tables.most_of(levels.levels())),
+    };
+    most.map_or(1, |lane| lane + 1)
+}

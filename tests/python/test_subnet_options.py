@@ -1,0 +1,98 @@
+"""Options of `fabricsim route` that only some engines read, or that need another one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import Command
+from test_subnet_whatif import TREE, written
+from test_subnets import TWO_SWITCHES
+
+from fabricsim.subnets import ENGINES, CannotRouteError, route
+from fabricsim.subnets.engine_options import reads
+
+pytestmark = pytest.mark.usefixtures("real")
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    return written(tmp_path / "tree.toml", TREE)
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (["--roots", "{file}"], "--roots: only for updn, ftree; the engine minhop does not read it"),
+        (
+            ["--engine", "lash", "--scatter-ports", "3"],
+            "--scatter-ports: only for minhop, updn, dnup, dor; the engine lash",
+        ),
+        (["--engine", "sssp", "--port-shifting"], "--port-shifting: only for minhop"),
+        (["--engine", "updn", "--nue-vls", "2"], "--nue-vls: only for nue"),
+        (["--engine", "dor", "--torus-conf", "{file}"], "--torus-conf: only for torus-2QoS"),
+        (["--engine", "updn", "--compute-nodes", "{file}"], "--compute-nodes: only for ftree"),
+        (
+            ["--tables", "{file}", "--roots", "{file}"],
+            "--roots: only for updn, ftree; --tables does not read it",
+        ),
+        (["--tables", "{file}", "--port-shifting"], "--port-shifting: only for"),
+        (["--tables", "{file}", "--vls", "4"], "--vls: only for an engine"),
+        (["--table-sl2vl", "{file}"], "--table-sl2vl: only with --tables"),
+        (["--table-path-sls", "{file}"], "--table-path-sls: only with --tables"),
+        (["--load", "0.5"], "--load: only with --simulate"),
+        (["--duration", "9 us"], "--duration: only with --simulate"),
+        (["--lfts-form", "ibroute"], "--lfts-form: only with --lfts"),
+        (["--fabric-form", "ibsim"], "--fabric-form: only with --fabric-out"),
+        (["--engine", "nue", "--vls", "2", "--nue-vls", "4"], "--nue-vls 4: must be at most the 2 of --vls"),
+        (
+            ["--engine", "ftree", "--path-sls", "out"],
+            "--path-sls: ftree gives paths no service levels; torus-2QoS, lash",
+        ),
+        (["--tables", "{file}", "--path-sls", "out"], "name them with --table-path-sls"),
+        (["--tables", "{file}", "--engine", "lash"], "--engine and --tables exclude each other"),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(
+    command: Command, tree: Path, tmp_path: Path, options: list[str], part: str
+) -> None:
+    file = written(tmp_path / "file", "0x200000\n")
+    ran = command("route", tree, *(option.format(file=file) for option in options))
+    assert ran.code == 2
+    assert part in " ".join(ran.err.split())
+
+
+def test_settings_are_only_for_experiments(command: Command, tmp_path: Path) -> None:
+    fabric = written(tmp_path / "fabric.txt", TWO_SWITCHES)
+    ran = command("route", fabric, "--set", "seed=2")
+    assert (ran.code, "--set: only for an experiment (.toml)" in ran.err) == (2, True)
+
+
+def test_an_option_may_be_for_the_other_answer(command: Command, tree: Path, tmp_path: Path) -> None:
+    roots = written(tmp_path / "roots", "0x200020\n")
+    lfts = written(tmp_path / "lfts", route(tree, "ftree").lfts)
+    assert command("route", tree, "--tables", lfts, "--against", "updn", "--roots", roots).code == 0
+
+
+@pytest.mark.parametrize("option", ["port_shifting", "scatter_ports"])
+def test_engines_read_the_options_that_the_table_says(tree: Path, tmp_path: Path, option: str) -> None:
+    """With the option a reader has other tables on some fabric; no other engine has."""
+    cables = "".join(f'[{port}] "{{other}}"[{port}]\n' for port in range(6, 9))
+    text = ""
+    for own, other in (("A", "B"), ("B", "A")):
+        hosts = "".join(f'[{port}] "{own}{port}"[1]\n' for port in range(1, 6))
+        text += f'Switch 8 "{own}"\n{hosts}{cables.format(other=other)}\n'
+        text += "".join(f'Hca 1 "{own}{port}"\n[1] "{own}"[{port}]\n\n' for port in range(1, 6))
+    pair = written(tmp_path / "pair", text)
+    value = True if option == "port_shifting" else 3
+    for engine in ENGINES:
+        if engine == "torus-2QoS":
+            continue
+        changes = []
+        for fabric in (tree, pair):
+            try:
+                plain = route(fabric, engine).lfts
+            except CannotRouteError:
+                continue
+            changes.append(route(fabric, engine, **{option: value}).lfts != plain)  # type: ignore[arg-type]
+        assert any(changes) == reads(engine, f"--{option.replace('_', '-')}"), engine
