@@ -10,7 +10,7 @@ import pytest
 import fabricsim_command
 from fabricsim.cli import interrupt
 
-SLOW = {"dask", "distributed", "greenlet", "jinja2", "matplotlib", "optuna", "scipy"}
+SLOW = {"dask", "distributed", "greenlet", "jinja2", "matplotlib", "optuna", "pandas", "pyarrow", "scipy"}
 HELP = """
 import sys
 from fabricsim.cli import main

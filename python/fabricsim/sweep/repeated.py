@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pandas.api.types import is_bool_dtype, is_numeric_dtype
-
 from fabricsim.lazy import pandas as pd
 from fabricsim.statistics import CONFIDENCE, Estimate, estimate
 
@@ -17,7 +15,11 @@ _NOT_MEANS = ("seed", "wall_s", "packet_hops", "fingerprint", "simulated_s")
 
 def metrics(points: pd.DataFrame, parameters: Sequence[str]) -> list[str]:
     """Columns of a sweep that are numbers of results."""
-    numbers = [name for name in points if is_numeric_dtype(points[name]) and not is_bool_dtype(points[name])]
+    numbers = [
+        name
+        for name in points
+        if pd.api.types.is_numeric_dtype(points[name]) and not pd.api.types.is_bool_dtype(points[name])
+    ]
     return [str(name) for name in numbers if name not in (*parameters, *_NOT_MEANS)]
 
 
