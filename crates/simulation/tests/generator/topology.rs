@@ -61,17 +61,8 @@ pub fn write(space: &Space, point: &Point, draw: &mut Draw, draft: &mut Draft) {
         let by_hops = space.is(point, "lane_policy", "hops")
             || needs.around
             || ["minimal", "valiant", "ugal-l"].contains(&space.choice(point, "routing"));
-        let path = if by_hops { chain_file(draw, hosts as usize) } else { graph_file(draw, hosts as usize) };
-        // The same graph in the experiment itself, for every second number of hosts.
-        if hosts % 2 == 1 {
-            let text = std::fs::read_to_string(&path).expect("it was written");
-            draft.section("[topology.inline]");
-            draft.text("format", "toml");
-            draft.key("text", format!("'''{text}'''"));
-        } else {
-            draft.section("[topology.file]");
-            draft.text("path", path.display());
-        }
+        let text = if by_hops { chain(draw, hosts as usize) } else { graph(draw, hosts as usize) };
+        any_graph(&text, !needs.square && !needs.around, draw, draft);
         return;
     }
     draft.section(&format!("[topology.{kind}]"));
@@ -207,7 +198,7 @@ fn searched(kind: &str, needs: &Needs, draw: &mut Draw, draft: &mut Draft) {
 }
 
 /// Three switches in a row, with hosts at both ends: two links between the farthest.
-fn chain_file(draw: &mut Draw, hosts: usize) -> PathBuf {
+fn chain(draw: &mut Draw, hosts: usize) -> String {
     let mut text = String::new();
     text.extend((0..3).map(|i| format!("[[switch]]\nname = \"S{i}\"\n")));
     text.extend((0..hosts).map(|i| format!("[[host]]\nname = \"H{i}\"\n")));
@@ -218,11 +209,11 @@ fn chain_file(draw: &mut Draw, hosts: usize) -> PathBuf {
         let at = if i < 2 { 2 * i } else { draw.below(3) };
         link(&format!("H{i}"), &format!("S{at}"))
     }));
-    written("chain", "toml", &text)
+    text
 }
 
 /// A connected graph: a random tree, some links more, hosts anywhere.
-fn graph_file(draw: &mut Draw, hosts: usize) -> PathBuf {
+fn graph(draw: &mut Draw, hosts: usize) -> String {
     let count = 2 + draw.below(6);
     let mut text = String::new();
     text.extend((0..count).map(|i| format!("[[switch]]\nname = \"S{i}\"\n")));
@@ -236,7 +227,53 @@ fn graph_file(draw: &mut Draw, hosts: usize) -> PathBuf {
         }
     }
     text.extend((0..hosts).map(|i| link(&format!("H{i}"), &format!("S{}", draw.below(count)))));
-    written("graph", "toml", &text)
+    text
+}
+
+/// A graph in one of its formats, in a file or in the experiment itself. `may_change`: its hosts may be others.
+fn any_graph(text: &str, may_change: bool, draw: &mut Draw, draft: &mut Draft) {
+    let names = |key: &str| -> Vec<&str> {
+        text.lines().filter_map(|line| line.strip_prefix(key)?.strip_suffix('"')).collect()
+    };
+    let links: Vec<(&str, &str)> = names("a = \"").into_iter().zip(names("b = \"")).collect();
+    let of_switches = links.iter().filter(|(a, b)| a.starts_with('S') && b.starts_with('S'));
+    let of_switches: Vec<(&str, &str)> = of_switches.copied().collect();
+    let table = |links: &[(&str, &str)]| {
+        links.iter().fold("a,b\n".to_owned(), |table, (a, b)| table + &format!("{a},{b}\n"))
+    };
+    let has_leaf = names("name = \"").iter().any(|name| {
+        name.starts_with('S') && links.iter().filter(|(a, b)| a == name || b == name).count() == 1
+    });
+    let form = draw.below(6);
+    let (format, content) = match form {
+        0 => ("toml", text.to_owned()),
+        1..=3 if may_change && !of_switches.is_empty() => ("csv", table(&of_switches)),
+        4 if !has_leaf => ("csv", table(&links)),
+        _ => ("graphml", graphml(&names("name = \""), &links)),
+    };
+    if matches!(form, 0 | 1 | 4 | 5) {
+        draft.section("[topology.inline]");
+        draft.text("format", format);
+        draft.key("text", format!("'''{content}'''"));
+    } else {
+        draft.section("[topology.file]");
+        draft.text("path", written("graph", format, &content).display());
+    }
+    if format == "csv" && form < 4 {
+        draft.key("hosts_per_switch", 1 + draw.below(2));
+    }
+}
+
+fn graphml(nodes: &[&str], links: &[(&str, &str)]) -> String {
+    let kind = |name: &str| if name.starts_with('H') { "host" } else { "switch" };
+    let mut text = "<graphml>\n<key id=\"k\" for=\"node\" attr.name=\"kind\"/>\n<graph>\n".to_owned();
+    text.extend(
+        nodes
+            .iter()
+            .map(|name| format!("<node id=\"{name}\"><data key=\"k\">{}</data></node>\n", kind(name))),
+    );
+    text.extend(links.iter().map(|(a, b)| format!("<edge source=\"{a}\" target=\"{b}\"/>\n")));
+    text + "</graph>\n</graphml>\n"
 }
 
 /// A file that is named after its content. Tests that run at the same time may want the same: it appears as a whole.
