@@ -424,13 +424,13 @@ def _by_dimension(run: Result, column: str, direction: str) -> list[float]:
 
 
 def _requests(run: Result) -> pd.Series[Any]:
-    entries = run.table("entries")
-    return entries[(entries["entry"] == "requests") & (entries["kind"] == "request")].iloc[0]
+    streams = run.table("streams")
+    return streams[(streams["stream"] == "requests") & (streams["kind"] == "request")].iloc[0]
 
 
 def _request_latency(run: Result) -> float:
-    entries = run.table("entries")
-    response = entries[entries["entry"] == "requests response"].iloc[0]
+    streams = run.table("streams")
+    response = streams[streams["stream"] == "requests response"].iloc[0]
     seconds = run.manifest["summary"]["measured_ns"]
     outstanding = _window(run) * len(run.table("hosts"))
     return float(outstanding * seconds / _requests(run)["answered"] - response["latency_mean_ns"])

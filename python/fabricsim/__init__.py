@@ -9,15 +9,16 @@ run.flows
 """
 
 import sys as _sys
-from importlib import import_module as _import_module
-from typing import TYPE_CHECKING as _TYPE_CHECKING
-from typing import Any as _Any
 
 if _sys.argv[:1] == ["-m"] and _sys.orig_argv[-len(_sys.argv)] == "fabricsim":
     # `python -m fabricsim` imports this before `__main__`: Ctrl-C during the imports below is no traceback.
     from fabricsim_command import end_at_signals as _end_at_signals
 
     _end_at_signals()
+
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
 from fabricsim import spec
 from fabricsim.age_parameters import AgeParameters, age_parameters

@@ -146,6 +146,9 @@ class Result:
         """
         if name in self.frames:
             return self.frames[name]
+        if name == "streams" and "entries" in self.frames:
+            # Its name up to 2026-11-24.
+            return self.frames["entries"].rename(columns={"entry": "stream"})
         near = difflib.get_close_matches(name, self.frames, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
         have = ", ".join(self.frames) or "none"

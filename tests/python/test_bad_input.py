@@ -200,7 +200,7 @@ FILES = {
         "run e.toml --json --out e.toml/results", "e.toml/results: results cannot be written there"
     ),
     "not an assignment": called("run e.toml --set load", "'load' is not an assignment"),
-    "not a format": called("export e.toml --format nde", "expected one of toml, ned", 'did you mean "ned"?'),
+    "not a format": called("export e.toml --format nde", "expected one of toml, csv", 'did you mean "ned"?'),
     "not results": called("plot .", "not a folder of results: it has no manifest.json"),
     "check": called("check e.toml --json --set run.duration=0", "e.toml: run.duration: "),
     "describe": called("describe e.toml --json --set run.duration=0", "e.toml: run.duration: "),
