@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import io
+import re
 from types import SimpleNamespace
 from typing import cast
 
 import pandas as pd
 import pytest
+from rich.console import Console
 
 import fabricsim as fs
 from fabricsim.bound.reached import Reached, reached
+from fabricsim.cli.bound import print_reached
+from fabricsim.cli.bound import reached as reached_line
 
 pytestmark = pytest.mark.usefixtures("real")
 
@@ -130,3 +135,18 @@ def test_a_bin_that_ends_with_the_part_belongs_to_it() -> None:
     assert part.accepted_gbps == pytest.approx(3.4)
     assert part.fraction == pytest.approx(0.34)
     assert not part.whole
+
+
+def test_the_line_names_the_bound_that_its_percentage_is_of() -> None:
+    """Few messages: by chance more is offered than at the mean rates, and the bound grows with it."""
+    for seed in range(1, 6):
+        experiment = torus('"uniform"', "load = 0.3", "0 s", "20 us", seed)
+        run, found, part = both(experiment)
+        output = io.StringIO()
+        print_reached(reached_line(experiment, run), Console(file=output, width=200))
+        line = output.getvalue()
+        percentage, accepted, of = map(float, re.findall(r"([0-9.]+)(?:%| of| Gb/s)", line)[:3])
+        assert percentage == pytest.approx(100 * accepted / of, abs=0.06), line
+        assert part.bound_gbps >= found.total_gbps * (1 - 1e-9)
+        is_more = part.bound_gbps > found.total_gbps + 0.01
+        assert ("at the mean rates" in line) == is_more, line

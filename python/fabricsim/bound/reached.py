@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +29,11 @@ class Reached:
     to_ns: float
     whole: bool
     """True if that part is the whole measurement."""
+
+    @property
+    def bound_gbps(self) -> float:
+        """The bound that `fraction` refers to: that of the mean rates, and what was offered beyond them by chance."""
+        return self.accepted_gbps / self.fraction if self.fraction > 0 else math.nan
 
 
 def reached(result: Result, found: Bound) -> Reached:

@@ -127,6 +127,7 @@ def reached(experiment: Experiment, result: Result) -> dict[str, Any]:
         "whole_measurement": part.whole,
         "total_gbps": found.total_gbps,
         "fraction": part.fraction,
+        "bound_gbps": part.bound_gbps if part.fraction > 0 else found.total_gbps,
         "fair_total_gbps": found.fair_total_gbps,
         "sender_fair_total_gbps": found.sender_fair_total_gbps,
     }
@@ -137,8 +138,11 @@ def print_reached(part: dict[str, Any], console: Console) -> None:
     when = ""
     if not part["whole_measurement"]:
         when = f" from {nanoseconds(part['from_ns'])} to {nanoseconds(part['to_ns'])}"
+    total = fixed(part["total_gbps"])
+    # More may be offered by chance than at the mean rates.
+    of_mean = "" if fixed(part["bound_gbps"]) == total else f"{total} at the mean rates; "
     console.print(
         f"bound      {percent(part['fraction'])} of the bound{when}: {fixed(part['accepted_gbps'])} of "
-        f"{fixed(part['total_gbps'])} Gb/s (fair rates: {fixed(part['fair_total_gbps'])} by pair, "
+        f"{fixed(part['bound_gbps'])} Gb/s ({of_mean}fair rates: {fixed(part['fair_total_gbps'])} by pair, "
         f"{fixed(part['sender_fair_total_gbps'])} by source)"
     )

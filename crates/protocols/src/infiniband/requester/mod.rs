@@ -31,7 +31,7 @@ pub struct RequesterOptions {
     pub rnr_retries: u8,
     /// RDMA READs and atomic operations that may wait for their responses at a time, at least 1.
     pub reads: u8,
-    /// A request for an acknowledgement with every so many packets of a message, besides its last one; 0: with none.
+    /// A request for an acknowledgement with every n-th packet of a message, besides its last one; 0: with none.
     pub ack_every: u32,
     /// The responder reports credits: end-to-end flow control, on which both ends agree when they connect.
     pub has_credits: bool,

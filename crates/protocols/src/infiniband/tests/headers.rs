@@ -142,7 +142,7 @@ fn datagrams_have_these_headers() {
     }
 }
 
-/// An acknowledgement is requested with the last packet of each message, and with every so many packets of it: counted anew in each message.
+/// An acknowledgement is requested with the last packet of each message, and with every n-th packet of it, n = `ack_every`, counted anew in each message.
 #[test]
 fn acknowledgements_are_requested_with_every_so_many_packets() {
     for (every, expected) in [
