@@ -182,3 +182,11 @@ def test_sums_that_mean_nothing(
 ) -> None:
     with pytest.raises(fs.InputError, match=expected):
         fs.run(incast).by(what, groups)
+
+
+def test_the_former_name_of_the_table_still_works(incast: Path) -> None:
+    run = fs.run(incast)
+    former = run.table("streams")
+    assert list(former["stream"]) == list(run.table("entries")["entry"]) == ["incast", "victims"]
+    with pytest.raises(fs.InputError, match="no table 'stream'"):
+        run.table("stream")
