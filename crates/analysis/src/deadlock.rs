@@ -3,7 +3,8 @@
 //! A queue is *live* if the packet at its head can move some day: it waits for a host, or on one of its lanes the
 //! buffer ahead has room for it, now or when the live queues of that buffer have left. The least set of live queues
 //! is found by spreading; what it does not reach holds its space for ever, and so never gets what it waits for.
-//! The search is exact for packets whose output is chosen; those that are behind a live head count as live.
+//! The search is exact for packets whose output is chosen; those that are behind a live head count as live. A packet counts as one of
+//! the largest head that waits for the same output and all its lanes: that one keeps the credits from it, if not at once.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -80,6 +81,7 @@ pub fn find_deadlock(snapshot: &Snapshot) -> Option<Deadlock> {
     for queue in &snapshot.queues {
         gather(snapshot, queue, inputs, &mut waits);
     }
+    waits.keep_credits();
     let mut stuck: BTreeMap<Buffer, Waiting> = BTreeMap::new();
     for queue in waits.stuck() {
         stuck.entry(queue.buffer).or_insert(queue);
@@ -147,6 +149,22 @@ impl Waiters {
 }
 
 impl Waits {
+    /// Packets that lack credits keep them from smaller ones whose lanes are all among theirs.
+    fn keep_credits(&mut self) {
+        // Those that wait for the same output are together.
+        let output = |queue: &Waiting| (queue.blocked.switch, queue.blocked.output);
+        self.queues.sort_by_key(output);
+        for group in self.queues.chunk_by_mut(|a, b| output(a) == output(b)) {
+            let heads: Vec<_> = group.iter().map(|queue| (queue.needs(), queue.blocks)).collect();
+            for queue in group {
+                let needs = queue.needs();
+                let covers = |of: &Range<Buffer>| of.start <= needs.start && needs.end <= of.end;
+                let largest = heads.iter().filter(|(of, _)| covers(of)).map(|(_, blocks)| *blocks).max();
+                queue.blocks = largest.unwrap_or(queue.blocks);
+            }
+        }
+    }
+
     /// Those queues that no spreading of liveness reaches.
     fn stuck(self) -> Vec<Waiting> {
         let Self { queues, mut room, mut copies } = self;

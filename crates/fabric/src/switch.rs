@@ -14,6 +14,7 @@ use self::aging::Aging;
 use self::failures::Failures;
 use self::head_delay::HeadDelay;
 use self::lifetime::Lifetimes;
+use self::owed::ShortQueues;
 use self::queues::{Layout, Output, Request};
 use self::staging::Staging;
 use crate::bits::Bits;
@@ -25,6 +26,7 @@ use crate::{Features, Outbox, PartitionContext, Rules, Table};
 mod admit;
 mod aging;
 mod ahead;
+mod best;
 mod choose;
 mod failures;
 mod forward;
@@ -35,6 +37,7 @@ mod local_load_view;
 mod mark;
 mod missed;
 mod multicast;
+mod owed;
 mod queues;
 mod round;
 mod staging;
@@ -65,11 +68,13 @@ pub struct Switch {
     missed_until: Table<Time>,
     /// Number of overdue requests.
     overdue: u32,
+    /// Queues that have been owed a turn.
+    short: ShortQueues,
     /// True if outputs may stall ahead ([`Switch::wake_or_stall`]): one lane, virtual output queues served in turn, and no congestion detection.
     stalls_ahead: bool,
     /// Outputs, a bit each, whose stalls begin later.
     ahead: u64,
-    /// True if a feature adds work to arbitration: overdue requests, or a detector that needs the lanes without credits.
+    /// True if a feature adds work to arbitration: overdue requests, short queues, or a detector that needs the lanes without credits.
     has_arbitration_features: bool,
     /// Start of the search for the best of several hops.
     hop_turn: usize,
@@ -137,6 +142,7 @@ impl Switch {
             counts_missed,
             missed_until: Table::new(vec![Time::ZERO; if counts_missed { requests } else { 0 }]),
             overdue: 0,
+            short: ShortQueues::new(ports),
             stalls_ahead: lanes == 1
                 && rules.queueing == Queueing::Voq
                 && rules.arbiter == Arbiter::RoundRobin
@@ -189,11 +195,17 @@ impl Switch {
     /// Enables congestion detection.
     pub fn with_detector(mut self, detector: Detector) -> Self {
         self.needs_credits = detector.needs_credits();
-        self.has_arbitration_features = self.needs_credits;
+        self.note_arbitration_features();
         self.stalls_ahead = false;
         self.detector = Some(Box::new(detector));
         self.has_arrival_features = true;
         self
+    }
+
+    /// Updates [`Switch::has_arbitration_features`].
+    #[inline]
+    fn note_arbitration_features(&mut self) {
+        self.has_arbitration_features = self.needs_credits || self.overdue > 0 || !self.short.is_empty();
     }
 
     /// Gives each output a random stream of its own (for the arbiter that draws); `channel` numbers an output's link.

@@ -56,7 +56,7 @@ fn credits_that_do_not_add_up_are_found() {
     let experiment = fabricsim_spec::read(TWO, "two.toml", &[]).unwrap();
     let prepared = Prepared::new(experiment, Path::new("."), "two.toml").unwrap();
     let mut engine = prepared.engine(|| NullObserver);
-    engine.advance(Time::us(20), &mut |_, _| true);
+    engine.advance(Time::us(10), &mut |_, _| true);
     assert!(engine.totals().in_flight > 10);
     assert_eq!(engine.check_credits(), Ok(()));
     let (mut lost, mut twice) = (0, 0);

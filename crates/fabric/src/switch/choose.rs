@@ -2,11 +2,12 @@
 
 use fabricsim_model::Observer;
 use fabricsim_routing::RoutingFunction;
-use fabricsim_spec::Arbiter;
 use fabricsim_units::{Time, Vl};
 
 use super::Switch;
-use crate::arbiter::{Candidate, Choice};
+use super::owed::Kept;
+use super::queues::QueuePosition;
+use crate::arbiter::Candidate;
 use crate::{Features, NONE, Outbox, PartitionContext, Rules};
 
 /// Reason why an output found nothing to send.
@@ -14,7 +15,7 @@ pub(super) struct Delay {
     /// Time to look again.
     pub(super) retry: Time,
     /// A lane for which a packet lacks credits and nothing else.
-    starved: Option<Vl>,
+    pub(super) starved: Option<Vl>,
 }
 
 impl Default for Delay {
@@ -24,6 +25,13 @@ impl Default for Delay {
 }
 
 impl Delay {
+    /// The output looks again when it may find more to send, although it has found something and waits.
+    fn look_again<R, B, O: Outbox>(&self, context: &mut PartitionContext<R, B, O>, port: u32) {
+        if self.retry < Time::MAX {
+            context.ports.ensure_wake(port, self.retry, &mut context.out);
+        }
+    }
+
     /// Notifies the output's sender.
     #[inline]
     fn note<R, B, O: Outbox>(self, context: &mut PartitionContext<R, B, O>, port: u32) {
@@ -168,8 +176,17 @@ impl Switch {
     ) {
         let port = self.first_port + output as u32;
         let mut delay = Delay::default();
+        let mut kept = Kept::default();
+        if ARBITRATION_FEATURES && !self.short.is_empty() {
+            let (owed, lanes) = self.first_owed::<F, R, B, O>(context, (output, None), &mut delay);
+            if let Some(candidate) = owed {
+                return self.send_unless_overdue::<F, R, B, O>(context, output, candidate, &delay);
+            }
+            kept = lanes;
+        }
         let state = &self.outputs[output];
         let (mut inputs, mut rest) = state.inputs.split_after(usize::from(state.last_input));
+        let mut passes_busy_input = false;
         loop {
             if inputs == 0 {
                 if rest == 0 {
@@ -183,8 +200,9 @@ impl Switch {
             let number = self.layout.request(output, input);
             if readable_at > context.now {
                 delay.retry = delay.retry.min(readable_at);
+                passes_busy_input = self.counts_missed;
                 if self.counts_missed && self.missed_until[number] != readable_at {
-                    let again_at = self.miss_turn::<F, R, B, O>(context, (output, input));
+                    let again_at = self.miss_turn::<F, R, B, O>(context, (output, input), kept);
                     delay.retry = delay.retry.min(again_at);
                     if !ARBITRATION_FEATURES && self.has_arbitration_features {
                         // The request has just become overdue.
@@ -195,17 +213,29 @@ impl Switch {
             }
             let request = self.requests[number];
             let mut lanes = request.lanes;
+            if ARBITRATION_FEATURES {
+                lanes &= !request.owed;
+            }
             while lanes != 0 {
                 let lane = request.first_lane(lanes);
                 lanes &= !(1 << lane.0);
                 let position = self.layout.position_of::<F>(number, (input, lane, output));
                 let packet = self.queues[position.queue].first();
+                if ARBITRATION_FEATURES && is_kept(kept, context, packet) {
+                    continue;
+                }
                 if let Some((_, out_lane)) = examine::<F, R, B, O>(context, port, packet, &mut delay) {
                     if ARBITRATION_FEATURES
                         && self.overdue > 0
                         && self.waits_for_overdue::<F, R, B, O>(context, output, packet)
                     {
-                        return;
+                        return delay.look_again(context, port);
+                    }
+                    if delay.starved.is_some() || passes_busy_input {
+                        self.owe_passed::<F, R, B, O>(context, output, (input, lane), kept);
+                    }
+                    if ARBITRATION_FEATURES && self.is_short(position) {
+                        return self.grant_short::<F, R, B, O>(context, position, packet, out_lane, kept);
                     }
                     return self.grant::<F, R, B, O>(context, position, packet, out_lane);
                 }
@@ -240,96 +270,74 @@ impl Switch {
             return delay.note(context, self.first_port + output as u32);
         };
         if self.overdue > 0 && self.waits_for_overdue::<F, R, B, O>(context, output, packet) {
-            return;
+            return delay.look_again(context, self.first_port + output as u32);
         }
         if F::OPTIONAL {
             self.note_sendable(sendable);
         }
         let position = self.layout.position(usize::from(input), lane, output);
+        if self.owes_turns(context.rules.arbiter) {
+            if self.requests[position.request].owed >> lane.0 & 1 == 0 {
+                let kept = self.kept::<F, R, B, O>(context, output, &mut Delay::default());
+                self.owe_passed::<F, R, B, O>(context, output, (usize::from(input), lane), kept);
+                if self.is_short(position) {
+                    return self.grant_short::<F, R, B, O>(context, position, packet, out_lane, kept);
+                }
+            }
+        } else if self.keeps_credits(context.rules.arbiter) {
+            self.owe_larger::<F, R, B, O>(context, output, (packet, out_lane));
+        }
         self.grant::<F, R, B, O>(context, position, packet, out_lane);
     }
 
-    /// Offers the arbiter what can be sent to `output` now, beginning after the input and lane served last; and what could be if
-    /// the input port `assumed` were not being read.
-    pub(super) fn best<F: Features, R: RoutingFunction, B: Observer, O: Outbox>(
+    /// Sends in the turn of `packet`, of a short queue, that of the short queue which was served longest ago.
+    #[cold]
+    fn grant_short<F: Features, R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut PartitionContext<R, B, O>,
+        turn: QueuePosition,
+        packet: u32,
+        out_lane: Vl,
+        kept: Kept,
+    ) {
+        let found = self.served_longest_ago::<F, R, B, O>(context, turn.output, out_lane, kept);
+        let (position, packet) = found.unwrap_or((turn, packet));
+        let last_lane = self.requests[position.request].last_lane;
+        self.grant::<F, R, B, O>(context, position, packet, out_lane);
+        // The turn is that of the packet in whose place another one was sent.
+        self.requests[position.request].last_lane = last_lane;
+        self.requests[turn.request].last_lane = turn.lane.0;
+        self.outputs[turn.output].last_input = turn.input as u16;
+    }
+
+    /// Sends a packet that is owed a turn, unless the output waits for an overdue request.
+    #[cold]
+    fn send_unless_overdue<F: Features, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
         output: usize,
-        delay: &mut Delay,
-        assumed: Option<usize>,
-    ) -> Option<Candidate> {
-        let port = self.first_port + output as u32;
-        let (arbiter, last, last_lane) = self.policy(context.rules.arbiter, output);
-        let mut choice = Choice::new(arbiter, context.rules.priority_lanes, self.random.get_mut(output));
-        let inputs = &self.outputs[output].inputs;
-        let mut at = inputs.first_after(last);
-        while let Some(input) = at {
-            let readable_at = context.ports.receivers[self.first_port as usize + input].readable_at;
-            let number = self.layout.request(output, input);
-            if readable_at > context.now && assumed != Some(input) {
-                delay.retry = delay.retry.min(readable_at);
-                if arbiter == Arbiter::StrictRoundRobin {
-                    let lanes = self.requests[number].lanes;
-                    let asking = (0..self.layout.lanes as u8).filter(|lane| lanes >> lane & 1 != 0).map(Vl);
-                    let heads =
-                        asking.map(|lane| self.queues[self.layout.queue(input, lane, output)].first());
-                    let mut credits = Delay::default();
-                    if could_send::<F, R, B, O>(context, port, heads, &mut credits) {
-                        return choice.winner();
-                    }
-                    // From then on the output waits for this input, whatever else there is.
-                    delay.retry = delay.retry.min(credits.retry);
-                }
-            } else {
-                let mut request = self.requests[number];
-                if let Some(lane) = last_lane {
-                    request.last_lane = lane.0;
-                }
-                let mut lanes = request.lanes;
-                while lanes != 0 {
-                    let lane = request.first_lane(lanes);
-                    lanes &= !(1 << lane.0);
-                    let packet = self.queues[self.layout.queue(input, lane, output)].first();
-                    let Some((injected, out_lane)) = examine::<F, R, B, O>(context, port, packet, delay)
-                    else {
-                        continue;
-                    };
-                    let aging = self.aging.as_ref().filter(|_| F::OPTIONAL);
-                    let age = aging.map_or(0, |aging| aging.age(context.arena[packet].packet.age));
-                    if choice.offer(Candidate { input: input as u16, lane, packet, injected, out_lane, age })
-                    {
-                        return choice.winner();
-                    }
-                }
-            }
-            at = inputs.first_after(input).filter(|&next| round_goes_on(last, input, next));
+        Candidate { input, lane, packet, out_lane, .. }: Candidate,
+        delay: &Delay,
+    ) {
+        if self.overdue > 0 && self.waits_for_overdue::<F, R, B, O>(context, output, packet) {
+            return delay.look_again(context, self.first_port + output as u32);
         }
-        choice.winner()
+        let position = self.layout.position(usize::from(input), lane, output);
+        self.grant::<F, R, B, O>(context, position, packet, out_lane);
     }
 }
 
-/// True if one of the packets at the heads of an input's queues is one that `port` could send now but for the input's read
-/// ports. The input is checked again as soon as it can be read.
-#[inline(never)]
-fn could_send<F: Features, R, B, O>(
-    context: &mut PartitionContext<R, B, O>,
-    port: u32,
-    mut heads: impl Iterator<Item = u32>,
-    delay: &mut Delay,
-) -> bool {
-    heads.any(|packet| examine::<F, R, B, O>(context, port, packet, delay).is_some())
+/// True if all lanes on which a packet may go are kept for packets that are owed a turn.
+#[inline]
+pub(super) fn is_kept<R, B, O>(kept: Kept, context: &PartitionContext<R, B, O>, packet: u32) -> bool {
+    let slot = &context.arena[packet];
+    kept != Kept::default() && kept.covers(context.ports.selectable(slot.hop.lanes, slot.flow()))
 }
 
 /// Blocks that must be free at the other end for a packet of `blocks` to be sent.
 #[inline(always)]
-fn space_for<F: Features>(blocks: u32, rules: &Rules) -> u32 {
+pub(super) fn space_for<F: Features>(blocks: u32, rules: &Rules) -> u32 {
     if F::OPTIONAL { blocks.max(rules.least_space) } else { blocks }
-}
-
-/// True if `next` lies after `input` on the way round from `last`.
-#[inline]
-fn round_goes_on(last: usize, input: usize, next: usize) -> bool {
-    if input > last { next > input || next <= last } else { next > input && next <= last }
 }
 
 /// If `port` can send the packet at a queue's head now, returns the time at which it was injected, and the lane on which

@@ -69,11 +69,12 @@ impl Switch {
             && self.aging.as_mut().is_some_and(|aging| aging.send(&mut slot.packet.age, position));
         let lost =
             if F::OPTIONAL { self.decide_loss(context, position, (packet, bytes), out_lane) } else { None };
+        let was_owed = self.settle_owed(position);
         let state = &mut self.outputs[output];
         state.queued -= blocks;
         let queued = state.queued;
         self.last_output = output;
-        if !by_age {
+        if !by_age && !was_owed {
             state.last_input = input as u16;
             self.requests[request].last_lane = lane.0;
         }
@@ -141,7 +142,7 @@ impl Switch {
             context.observer.forwarded(context.now, &grant);
         }
         if let Some(arbitration) = &mut self.vl_arbitration {
-            arbitration.charge(output, input, out_lane, lost.is_none().then_some(bytes));
+            arbitration.charge(position, out_lane, lost.is_none().then_some(bytes));
         }
         lost
     }

@@ -31,8 +31,10 @@ use fabricsim_spec::Arbiter;
 use fabricsim_units::{Time, Vl};
 
 use super::Switch;
-use super::choose::{Delay, examine};
+use super::choose::{Delay, examine, is_kept};
+use super::owed::Kept;
 use super::queues::{NO_INPUT, QueuePosition};
+use crate::arbiter::Candidate;
 use crate::{Features, Outbox, PartitionContext};
 
 /// Missed turns from which a request is overdue: more than requests miss in a row in a busy network without locking.
@@ -84,6 +86,7 @@ impl Switch {
         &mut self,
         context: &mut PartitionContext<R, B, O>,
         (output, input): (usize, usize),
+        kept: Kept,
     ) -> Time {
         let number = self.layout.request(output, input);
         let until = self.readable_at(context, input);
@@ -91,7 +94,7 @@ impl Switch {
             return Time::MAX;
         }
         let mut lacking = Delay::default();
-        if !self.has_sendable::<F, R, B, O>(context, (output, input), &mut lacking) {
+        if !self.has_sendable::<F, R, B, O>(context, (output, input), &mut lacking, Some(kept)) {
             return lacking.retry;
         }
         self.missed_until[number] = until;
@@ -112,9 +115,10 @@ impl Switch {
         delay: &mut Delay,
     ) {
         let mut input = self.outputs[output].inputs.first_after(self.layout.ports - 1);
+        let kept = self.kept::<F, R, B, O>(context, output, delay);
         while let Some(at) = input {
             if self.readable_at(context, at) > context.now {
-                let again_at = self.miss_turn::<F, R, B, O>(context, (output, at));
+                let again_at = self.miss_turn::<F, R, B, O>(context, (output, at), kept);
                 delay.retry = delay.retry.min(again_at);
             }
             input = self.outputs[output].inputs.first_after(at).filter(|&next| next > at);
@@ -189,20 +193,22 @@ impl Switch {
         let Some((input, _)) = self.overdue_request(output) else { return false };
         let readable_at = self.readable_at(context, input);
         let waits = readable_at > context.now
-            && self.has_sendable::<F, R, B, O>(context, (output, input), &mut Delay::default());
+            && self.has_sendable::<F, R, B, O>(context, (output, input), &mut Delay::default(), None);
         if waits {
             context.ports.ensure_wake(self.first_port + output as u32, readable_at, &mut context.out);
         }
         waits
     }
 
-    /// True if [`Switch::sendable`] finds a packet.
+    /// True if [`Switch::sendable`] finds a packet; one that leaves credits to others is none, if it is said which lanes are `kept`.
+    /// (Such an output is not woken when its input is read, and would count a missed turn only if it looks by chance.)
     #[inline(always)]
     fn has_sendable<F: Features, R, B, O: Outbox>(
         &self,
         context: &mut PartitionContext<R, B, O>,
         (output, input): (usize, usize),
         delay: &mut Delay,
+        kept: Option<Kept>,
     ) -> bool {
         let port = self.first_port + output as u32;
         let request = self.requests[self.layout.request(output, input)];
@@ -211,7 +217,17 @@ impl Switch {
             let lane = request.first_lane(lanes);
             lanes &= !(1 << lane.0);
             let packet = self.queues[self.layout.queue(input, lane, output)].first();
-            if examine::<F, R, B, O>(context, port, packet, delay).is_some() {
+            if kept.is_some_and(|kept| is_kept(kept, context, packet)) {
+                continue;
+            }
+            let Some((injected, out_lane)) = examine::<F, R, B, O>(context, port, packet, delay) else {
+                continue;
+            };
+            let age = self.aging.as_ref().map_or(0, |aging| aging.age(context.arena[packet].packet.age));
+            let candidate = Candidate { input: input as u16, lane, packet, injected, out_lane, age };
+            let waits = kept.is_some()
+                && self.lacking_before::<F, R, B, O>(context, output, delay, &candidate).is_some();
+            if !waits {
                 return true;
             }
         }
@@ -314,7 +330,7 @@ impl Switch {
         }
         *missed = PATIENCE - again;
         self.overdue -= 1;
-        self.has_arbitration_features = self.needs_credits || self.overdue > 0;
+        self.note_arbitration_features();
     }
 
     /// Number of inputs with a request for an output, the one that is being served included; at most [`PATIENCE`].

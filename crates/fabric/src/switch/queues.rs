@@ -123,6 +123,10 @@ pub(super) struct Request {
     pub(super) last_lane: u8,
     /// Turns missed since it was served last, because the input port was being read.
     pub(super) missed: u8,
+    /// Lanes, a bit for each, with a packet at the head of a queue that is owed a turn.
+    pub(super) owed: u16,
+    /// Lanes, a bit for each, whose queues are short ([`super::owed`]).
+    pub(super) short: u16,
 }
 
 impl Request {
@@ -256,7 +260,7 @@ mod tests {
 
     #[test]
     fn lanes_are_served_in_turn() {
-        let request = |last_lane| Request { lanes: 0b1011, last_lane, missed: 0 };
+        let request = |last_lane| Request { lanes: 0b1011, last_lane, ..Request::default() };
         assert_eq!([0, 1, 2, 3, 15].map(|last| request(last).first_lane(0b1011).0), [1, 3, 3, 0, 0]);
     }
 }

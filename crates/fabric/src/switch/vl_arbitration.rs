@@ -7,16 +7,25 @@ use fabricsim_routing::RoutingFunction;
 use fabricsim_units::Vl;
 
 use super::Switch;
-use super::choose::{Delay, examine};
+use super::choose::{Delay, examine, is_kept};
+use super::queues::QueuePosition;
 use crate::arbiter::Candidate;
 use crate::{AllFeatures, Outbox, PartitionContext, VlTables, VlTurns};
+
+/// Lanes of an input, at most.
+const LANES: u32 = 16;
+
+/// Number of the queue of an input and lane.
+fn queue_number(input: usize, lane: Vl) -> u32 {
+    input as u32 * LANES + u32::from(lane.0)
+}
 
 /// State of an output.
 #[derive(Clone, Debug)]
 struct OutputTurns {
     lanes: VlTurns,
-    /// Input of each lane that was served last.
-    last_inputs: [u16; 16],
+    /// Queue of each lane that was served last: its input and lane, as a number.
+    last_queues: [u32; 16],
 }
 
 /// Arbitration of a switch.
@@ -30,19 +39,24 @@ pub(super) struct VlArbitration {
 impl VlArbitration {
     /// A packet of some bytes leaves by an output; none if it is lost there.
     #[inline(never)]
-    pub(super) fn charge(&mut self, output: usize, input: usize, lane: Vl, bytes: Option<u32>) {
+    pub(super) fn charge(
+        &mut self,
+        QueuePosition { input, lane: from, output, .. }: QueuePosition,
+        lane: Vl,
+        bytes: Option<u32>,
+    ) {
         let lanes = std::mem::take(&mut self.sendable) | 1 << lane.0;
         let Some(bytes) = bytes else { return };
         let turns = &mut self.outputs[output];
         turns.lanes.sent(lanes, (lane, bytes));
-        turns.last_inputs[lane.index()] = input as u16;
+        turns.last_queues[lane.index()] = queue_number(input, from);
     }
 }
 
 impl Switch {
     /// Arbitrates among virtual lanes by tables.
     pub fn with_vl_arbitration(mut self, tables: &Arc<VlTables>) -> Self {
-        let turns = OutputTurns { lanes: VlTurns::new(tables), last_inputs: [0; 16] };
+        let turns = OutputTurns { lanes: VlTurns::new(tables), last_queues: [LANES - 1; 16] };
         let outputs = vec![turns; self.layout.ports];
         self.vl_arbitration = Some(Box::new(VlArbitration { outputs, sendable: 0 }));
         self.has_optional_features = true;
@@ -65,7 +79,7 @@ impl Switch {
     }
 
     /// The packet that an output sends, or would send if the input `assumed` were not being read: of the lane whose turn it is, from the next
-    /// input after the one served last on that lane. And the lanes that could send.
+    /// queue after the one served last on that lane, lane by lane and input by input. And the lanes that could send.
     #[inline(never)]
     pub(super) fn best_of_lanes<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
@@ -76,12 +90,14 @@ impl Switch {
     ) -> Option<(Candidate, u16)> {
         let port = self.first_port + output as u32;
         let mut first: [Option<Candidate>; 16] = [None; 16];
-        let ports = self.layout.ports;
-        let last_inputs = self.vl_arbitration.as_ref()?.outputs[output].last_inputs;
-        // Distance on the way round from the input after the last one.
-        let distance =
-            |input: usize, lane: Vl| (input + ports - 1 - usize::from(last_inputs[lane.index()])) % ports;
-        let mut at = self.outputs[output].inputs.first_after(ports - 1);
+        let queues = self.layout.ports as u32 * LANES;
+        let last_queues = self.vl_arbitration.as_ref()?.outputs[output].last_queues;
+        let kept = self.kept::<AllFeatures, R, B, O>(context, output, delay);
+        // Distance on the way round from the queue after the last one.
+        let distance = |input: usize, lane: Vl, out_lane: Vl| {
+            (queue_number(input, lane) + queues - 1 - last_queues[out_lane.index()]) % queues
+        };
+        let mut at = self.outputs[output].inputs.first_after(self.layout.ports - 1);
         while let Some(input) = at {
             let readable_at = context.ports.receivers[self.first_port as usize + input].readable_at;
             let mut lanes = self.requests[self.layout.request(output, input)].lanes;
@@ -93,6 +109,9 @@ impl Switch {
                 let lane = Vl(lanes.trailing_zeros() as u8);
                 lanes &= lanes - 1;
                 let packet = self.queues[self.layout.queue(input, lane, output)].first();
+                if is_kept(kept, context, packet) {
+                    continue;
+                }
                 let Some((injected, out_lane)) =
                     examine::<AllFeatures, R, B, O>(context, port, packet, delay)
                 else {
@@ -101,7 +120,7 @@ impl Switch {
                 let candidate = Candidate { input: input as u16, lane, packet, injected, out_lane, age: 0 };
                 let place = &mut first[out_lane.index()];
                 let is_nearer = place.is_none_or(|other| {
-                    distance(input, out_lane) < distance(usize::from(other.input), out_lane)
+                    distance(input, lane, out_lane) < distance(usize::from(other.input), other.lane, out_lane)
                 });
                 if is_nearer {
                     *place = Some(candidate);

@@ -1,0 +1,397 @@
+//! Turns that are owed to packets for which credits were lacking when they came up.
+//!
+//! An output in round robin passes over a packet that cannot be sent. If it cannot for lack of credits, its turn must not be
+//! lost. Of two inputs with packets of one lane, beside a saturated one with packets of another lane, the same one would come
+//! first whenever the lane gets credits: after each packet of the third input the round begins anew, and the second input
+//! would never send. Likewise a large packet would wait forever beside small ones of its lane that take all credits as they come.
+//! A round-robin arbiter is fair only to requests that persist until they are granted (Dally and Towles, "Principles and
+//! Practices of Interconnection Networks", 2004, section 18.2). The rule:
+//!
+//! - When an output sends a packet in turn, the queues that came before it in the round, and whose packets lacked credits or were of a
+//!   lane of lower priority, are each *owed* a turn. They keep it, at most one each, until their packet is sent.
+//! - Of the packets that could be sent, those owed a turn go first, the one owed longest before others. They do not move the
+//!   round, so that all others keep their turns.
+//! - As long as one owed a turn lacks credits, no packet of later turns takes credits of its lanes, if all its own lanes are among
+//!   them.
+//! - Queues that have been owed a turn are *short*, until they are empty. If the packet whose turn it is comes from a short queue,
+//!   the short queue that was served longest ago sends in its place, among those whose packets can go on the same lane.
+//!
+//! So a packet at the head of its queue waits for at most as many packets on its lane as there are queues with requests for
+//! the output, but for turns that it misses because its input is being read (`missed`); and queues that share the credits of a lane, when
+//! these and not the link are short, send as many packets each. Turns become owed only when a packet is sent, not whenever the output
+//! looks, so that they do not depend on when it is woken.
+//!
+//! Other arbiters have no turns, but a large packet would wait forever with them too, beside small ones that take all credits of its lane as
+//! they come. With `oldest-first`, `age-based` and `fixed-priority` no packet takes credits for which one waits that goes before it.
+//! With `random` and with tables of lanes, a larger packet that lacks credits while another one is sent on its lane keeps them from then
+//! on, and takes part in the draw as others do.
+
+use fabricsim_model::Lanes;
+use fabricsim_spec::Arbiter;
+use fabricsim_units::Vl;
+
+use super::Switch;
+use super::choose::{Delay, examine, space_for};
+use super::queues::QueuePosition;
+use crate::arbiter::Candidate;
+use crate::{Features, Outbox, PartitionContext};
+
+/// The short queues of a switch.
+#[derive(Clone, Debug)]
+pub(super) struct ShortQueues {
+    /// Of each output, input and lane of its short queues: the one owed a turn for longest, or served longest ago, first.
+    queues: Box<[Vec<(u16, Vl)>]>,
+    /// Number in all.
+    count: u32,
+}
+
+impl ShortQueues {
+    pub(super) fn new(ports: usize) -> Self {
+        Self { queues: vec![Vec::new(); ports].into_boxed_slice(), count: 0 }
+    }
+
+    /// True if no queue is short.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    fn add(&mut self, output: usize, input: usize, lane: Vl) {
+        self.queues[output].push((input as u16, lane));
+        self.count += 1;
+    }
+
+    /// The queue is served: it is the last one from now on, or is not short any more if it is `empty`.
+    fn served(&mut self, output: usize, (input, lane): (usize, Vl), empty: bool) {
+        let queues = &mut self.queues[output];
+        if let Some(place) = queues.iter().position(|&of| of == (input as u16, lane)) {
+            queues.remove(place);
+            if empty {
+                self.count -= 1;
+            } else {
+                queues.push((input as u16, lane));
+            }
+        }
+    }
+}
+
+/// A set of lanes, a bit each, whose credits are kept for packets that are owed a turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Kept(u16);
+
+impl Kept {
+    /// True if all of `lanes` are kept for other packets.
+    #[inline]
+    pub(super) fn covers(self, lanes: Lanes) -> bool {
+        self.0 != 0 && bits(lanes) & !self.0 == 0
+    }
+
+    /// The set of `lanes`.
+    pub(super) fn of(lanes: Lanes) -> Self {
+        Self(bits(lanes))
+    }
+
+    pub(super) fn keep(&mut self, lanes: Lanes) {
+        self.0 |= bits(lanes);
+    }
+}
+
+fn bits(lanes: Lanes) -> u16 {
+    lanes.iter().fold(0, |all, lane| all | 1 << lane.0)
+}
+
+impl Switch {
+    /// True if outputs in turn owe turns: not those that choose the lane by tables, or by age and in turn alternately.
+    pub(super) fn owes_turns(&self, arbiter: Arbiter) -> bool {
+        matches!(arbiter, Arbiter::RoundRobin | Arbiter::StrictRoundRobin)
+            && self.vl_arbitration.is_none()
+            && self.aging.is_none()
+    }
+
+    /// True if packets that lack credits keep them from smaller ones, without going before them: where the next packet is drawn, or its lane
+    /// chosen by tables. Arbiters that have an order keep to it instead ([`Switch::best`]).
+    pub(super) fn keeps_credits(&self, arbiter: Arbiter) -> bool {
+        arbiter == Arbiter::Random || self.vl_arbitration.is_some()
+    }
+
+    /// Calls `of` for the packets of more than `blocks` that wait for credits of `output`, whether their inputs can be read or not, with their
+    /// inputs and lanes. Credits for them wake the output.
+    pub(super) fn each_lacking<F: Features, R, B, O: Outbox>(
+        &self,
+        context: &mut PartitionContext<R, B, O>,
+        (output, blocks): (usize, u32),
+        delay: &mut Delay,
+        mut of: impl FnMut(&mut PartitionContext<R, B, O>, u32, (usize, Vl)),
+    ) {
+        let port = self.first_port + output as u32;
+        let mut at = self.outputs[output].inputs.first_after(self.layout.ports - 1);
+        while let Some(input) = at {
+            at = self.outputs[output].inputs.first_after(input).filter(|&next| next > input);
+            let mut lanes = self.requests[self.layout.request(output, input)].lanes;
+            while lanes != 0 {
+                let lane = Vl(lanes.trailing_zeros() as u8);
+                lanes &= lanes - 1;
+                let packet = self.queues[self.layout.queue(input, lane, output)].first();
+                let slot = &context.arena[packet];
+                if slot.blocks > blocks
+                    && slot.ready <= context.now
+                    && examine::<F, R, B, O>(context, port, packet, delay).is_none()
+                {
+                    of(context, packet, (input, lane));
+                }
+            }
+        }
+    }
+
+    /// `output` sends a packet on a lane: larger ones that could go only on lanes that it may take, and that lack credits, are owed theirs.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn owe_larger<F: Features, R, B, O: Outbox>(
+        &mut self,
+        context: &mut PartitionContext<R, B, O>,
+        output: usize,
+        (packet, out_lane): (u32, Vl),
+    ) {
+        let (mut larger, blocks) = (Vec::new(), context.arena[packet].blocks);
+        let mut delay = Delay::default();
+        self.each_lacking::<F, R, B, O>(context, (output, blocks), &mut delay, |context, other, of| {
+            let slot = &context.arena[other];
+            if context.ports.selectable(slot.hop.lanes, slot.flow()).contains(out_lane) {
+                larger.push(of);
+            }
+        });
+        larger.into_iter().for_each(|of| self.owe(output, of));
+    }
+
+    /// The packet that is owed a turn by `output` for longest among those that it could send now, those on lanes of priority first; and
+    /// the lanes kept for others. The input `assumed` counts as one that can be read.
+    #[inline]
+    pub(super) fn first_owed<F: Features, R, B, O: Outbox>(
+        &self,
+        context: &mut PartitionContext<R, B, O>,
+        (output, assumed): (usize, Option<usize>),
+        delay: &mut Delay,
+    ) -> (Option<Candidate>, Kept) {
+        if self.short.queues[output].is_empty() {
+            return Default::default();
+        }
+        self.search_owed::<F, R, B, O>(context, (output, assumed), delay)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn search_owed<F: Features, R, B, O: Outbox>(
+        &self,
+        context: &mut PartitionContext<R, B, O>,
+        (output, assumed): (usize, Option<usize>),
+        delay: &mut Delay,
+    ) -> (Option<Candidate>, Kept) {
+        let port = self.first_port + output as u32;
+        let urgent = context.rules.priority_lanes;
+        let (mut first, mut kept) = (None, Kept::default());
+        for &(number, lane) in &self.short.queues[output] {
+            let input = usize::from(number);
+            if self.requests[self.layout.request(output, input)].owed >> lane.0 & 1 == 0 {
+                continue;
+            }
+            let packet = self.queues[self.layout.queue(input, lane, output)].first();
+            let slot = &context.arena[packet];
+            let lanes = context.ports.selectable(slot.hop.lanes, slot.flow());
+            if kept.covers(lanes) {
+                continue;
+            }
+            let Some((injected, out_lane)) = examine::<F, R, B, O>(context, port, packet, delay) else {
+                // Whether its input can be read or not: the output is not woken when another one begins to read it.
+                kept.keep(lanes);
+                continue;
+            };
+            let readable_at = context.ports.receivers[self.first_port as usize + input].readable_at;
+            if readable_at > context.now && assumed != Some(input) {
+                delay.retry = delay.retry.min(readable_at);
+                continue;
+            }
+            let candidate = Candidate { input: number, lane, packet, injected, out_lane, age: 0 };
+            if urgent == 0 || urgent >> lane.0 & 1 == 1 {
+                return (Some(candidate), kept);
+            }
+            first.get_or_insert(candidate);
+        }
+        (first, kept)
+    }
+
+    /// The lanes whose credits `output` keeps for packets that are owed a turn.
+    #[inline]
+    pub(super) fn kept<F: Features, R, B, O: Outbox>(
+        &self,
+        context: &mut PartitionContext<R, B, O>,
+        output: usize,
+        delay: &mut Delay,
+    ) -> Kept {
+        self.first_owed::<F, R, B, O>(context, (output, None), delay).1
+    }
+
+    /// `output` sends the packet at the head of the queue of `chosen`, an input and lane, in turn: those that came before it in the round
+    /// are owed a turn if they lack credits, or if all their lanes are `kept`, or if it goes before them because its lane is of higher
+    /// priority.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn owe_passed<F: Features, R, B, O: Outbox>(
+        &mut self,
+        context: &mut PartitionContext<R, B, O>,
+        output: usize,
+        chosen: (usize, Vl),
+        kept: Kept,
+    ) {
+        let last = usize::from(self.outputs[output].last_input);
+        let Some(mut input) = self.outputs[output].inputs.first_after(last) else { return };
+        loop {
+            let number = self.layout.request(output, input);
+            let request = self.requests[number];
+            let mut lanes = request.lanes;
+            while lanes != 0 {
+                let lane = request.first_lane(lanes);
+                if (input, lane) == chosen {
+                    return;
+                }
+                lanes &= !(1 << lane.0);
+                let is_owed = request.owed >> lane.0 & 1 == 1;
+                if !is_owed && self.is_passed::<F, R, B, O>(context, (input, lane, output), chosen.1, kept) {
+                    self.owe(output, (input, lane));
+                }
+            }
+            match self.outputs[output].inputs.first_after(input) {
+                Some(next) if input != chosen.0 => input = next,
+                _ => return,
+            }
+        }
+    }
+
+    /// True if the head of a queue loses its turn to one of lane `chosen` for lack of credits, or of priority.
+    fn is_passed<F: Features, R, B, O: Outbox>(
+        &self,
+        context: &mut PartitionContext<R, B, O>,
+        (input, lane, output): (usize, Vl, usize),
+        chosen: Vl,
+        kept: Kept,
+    ) -> bool {
+        let port = self.first_port + output as u32;
+        let slot = &context.arena[self.queues[self.layout.queue(input, lane, output)].first()];
+        if slot.ready > context.now {
+            return false;
+        }
+        let urgent = context.rules.priority_lanes;
+        if urgent >> chosen.0 & 1 > urgent >> lane.0 & 1 {
+            return true;
+        }
+        let (allowed, blocks) = (slot.hop.lanes, space_for::<F>(slot.blocks, &context.rules));
+        let lanes = context.ports.selectable(allowed, slot.flow());
+        kept.covers(lanes)
+            || !lanes.iter().any(|lane| context.ports.has_space(port, lane, blocks, context.now))
+    }
+
+    fn owe(&mut self, output: usize, (input, lane): (usize, Vl)) {
+        let request = &mut self.requests[self.layout.request(output, input)];
+        request.owed |= 1 << lane.0;
+        if request.short >> lane.0 & 1 == 0 {
+            request.short |= 1 << lane.0;
+            self.short.add(output, input, lane);
+            self.has_arbitration_features = true;
+        }
+    }
+
+    /// True if a queue is short.
+    #[inline]
+    pub(super) fn is_short(&self, QueuePosition { lane, request, .. }: QueuePosition) -> bool {
+        self.requests[request].short >> lane.0 & 1 == 1
+    }
+
+    /// The packet that goes on `out_lane` in the place of that of a short queue whose turn it is: of the short queues of `output` the one
+    /// served longest ago.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn served_longest_ago<F: Features, R, B, O: Outbox>(
+        &self,
+        context: &mut PartitionContext<R, B, O>,
+        output: usize,
+        out_lane: Vl,
+        kept: Kept,
+    ) -> Option<(QueuePosition, u32)> {
+        let port = self.first_port + output as u32;
+        for &(input, lane) in &self.short.queues[output] {
+            let position = self.layout.position(usize::from(input), lane, output);
+            let packet = self.queues[position.queue].first();
+            let slot = &context.arena[packet];
+            let lanes = context.ports.selectable(slot.hop.lanes, slot.flow());
+            let can_go = lanes.contains(out_lane) && slot.ready <= context.now && !kept.covers(lanes);
+            let blocks = space_for::<F>(slot.blocks, &context.rules);
+            let readable_at =
+                context.ports.receivers[self.first_port as usize + usize::from(input)].readable_at;
+            if can_go
+                && readable_at <= context.now
+                && context.ports.has_space(port, out_lane, blocks, context.now)
+            {
+                return Some((position, packet));
+            }
+        }
+        None
+    }
+
+    /// A packet leaves its queue: true if it was owed a turn, which is settled with that.
+    #[inline(always)]
+    pub(super) fn settle_owed(&mut self, position: QueuePosition) -> bool {
+        if self.short.is_empty() {
+            return false;
+        }
+        self.settle_any(position)
+    }
+
+    #[inline(never)]
+    fn settle_any(&mut self, position: QueuePosition) -> bool {
+        let QueuePosition { input, lane, output, request, .. } = position;
+        if !self.is_short(position) {
+            return false;
+        }
+        let request = &mut self.requests[request];
+        let (bit, was_owed) = (1 << lane.0, request.owed >> lane.0 & 1 == 1);
+        request.owed &= !bit;
+        let empty = request.lanes & bit == 0;
+        if empty {
+            request.short &= !bit;
+        }
+        self.short.served(output, (input, lane), empty);
+        self.note_arbitration_features();
+        was_owed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lanes_are_kept_as_a_whole_set() {
+        let mut kept = Kept::default();
+        assert!(!kept.covers(Lanes::new(0, 1)));
+        kept.keep(Lanes::new(1, 2));
+        assert!(kept.covers(Lanes::new(1, 2)) && kept.covers(Lanes::new(2, 1)));
+        assert!(!kept.covers(Lanes::new(0, 2)) && !kept.covers(Lanes::new(2, 2)), "a lane of them is free");
+    }
+
+    #[test]
+    fn the_queue_served_last_is_the_last() {
+        let mut short = ShortQueues::new(2);
+        assert!(short.is_empty());
+        short.add(1, 7, Vl(0));
+        short.add(1, 3, Vl(2));
+        short.add(0, 3, Vl(2));
+        short.served(1, (7, Vl(2)), true);
+        assert_eq!(short.queues[1], [(7, Vl(0)), (3, Vl(2))], "none of that lane");
+        short.served(1, (7, Vl(0)), false);
+        assert_eq!(short.queues[1], [(3, Vl(2)), (7, Vl(0))]);
+        short.served(1, (3, Vl(2)), true);
+        short.served(1, (7, Vl(0)), true);
+        assert!(!short.is_empty());
+        short.served(0, (3, Vl(2)), true);
+        assert!(short.is_empty());
+    }
+}
