@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from . import compare, figures, line
-from .cases import CASES, DEFAULT_SWITCH, FULL, THROUGHPUT_TOLERANCE, WORMHOLE, Case, Effort
+from .cases import CASES, DEFAULT_SWITCH, FULL, SHORT, THROUGHPUT_TOLERANCE, WORMHOLE, Case, Effort
 from .compare import Comparison
 from .options import OPTIONS, Option
 from .peer import table
@@ -24,7 +24,7 @@ def write(folder: Path, effort: Effort = FULL) -> Path:
         "line-latency": _waits,
         "allocators": partial(_allocators, effort),
         **{option.mark: partial(_option, option, effort) for option in OPTIONS},
-        **{f"{option.mark}-parts": partial(_parts, option, effort) for option in OPTIONS if option.keys},
+        **{f"{option.mark}-parts": partial(_parts, option) for option in OPTIONS if option.keys},
     }
     text = TEXT.read_text(encoding="utf-8")
     for mark, part in parts.items():
@@ -115,8 +115,9 @@ def _with_and_without(case: Case, effort: Effort) -> str:
     return "\n".join(lines)
 
 
-def _parts(option: Option, effort: Effort) -> str:
-    return "\n\n".join(_parts_of(case, option.keys, effort) for case in option.cases if case.saturates_alike)
+def _parts(option: Option) -> str:
+    """In runs as short as those of the tests."""
+    return "\n\n".join(_parts_of(case, option.keys, SHORT) for case in option.cases if case.saturates_alike)
 
 
 def _parts_of(case: Case, keys: tuple[str, ...], effort: Effort) -> str:

@@ -22,8 +22,9 @@ def test_mean_latency(case: Case) -> None:
     rows = compare.latencies(case, SHORT)
     assert rows
     for row in rows:
-        # So that the tolerance decides, not chance.
-        assert row.ours.half_width < 0.02 * row.ours.latency, f"load {row.peer.load}: too short a run"
+        # So that the tolerance decides, or else the peer's chance, not ours.
+        most = max(0.02 * row.ours.latency, 0.5 * row.peer_half_width)
+        assert row.ours.half_width < most, f"load {row.peer.load}: too short a run"
         difference = row.ours.latency - row.peer.latency
         assert row.holds, f"load {row.peer.load}: {difference:+.3f} cycles, allowed {row.allowed:.3f}"
 
