@@ -43,7 +43,7 @@ def test_the_thesis_lies_between_outputs_that_are_all_held_and_none(number: int)
 
 @pytest.mark.parametrize("number", range(len(TOTALS)), ids=lambda number: TOTALS[number].name)
 def test_the_thesis_is_a_run_of_the_models_arbiter(number: int) -> None:
-    """What the thesis prints is within what one run may give, with an arbiter that gives up and is held by slow packets."""
+    """What the thesis prints is what one run may give, with an arbiter that gives up and is held by slow packets."""
     total = TOTALS[number]
     ours = over_seeds(total, {**STRICT, **HOLD})
     assert ours.of_one_run < 0.1 * total.peer, "the tolerance decides, not chance"
