@@ -112,6 +112,11 @@ fn switch_has_classes(experiment: &Experiment) -> bool {
     experiment.switch.lanes_per_class() < experiment.switch.virtual_lanes
 }
 
+/// Time from the choice of a hop until the packet can be sent, with lookahead.
+fn lookahead(experiment: &Experiment) -> Option<Time> {
+    experiment.routing.lookahead.then_some(experiment.switch.router_delay)
+}
+
 fn is_of_lane(experiment: &Experiment) -> bool {
     experiment.routing.load == Load::CreditsOfLane
 }
@@ -200,6 +205,7 @@ fn entities(common: &Common<'_>, places: &[PortPlan], ports: Ports, sources: &mu
                     let own = &senders[port as usize..][..count];
                     let mut switch = Switch::new(id, port, count, lanes, rules)
                         .with_random(rules, |output| own[output].channel)
+                        .with_lookahead(lookahead(experiment))
                         .with_head_delay(
                             experiment.switch.head_delay,
                             own.iter().any(|sender| sender.byte_time != sender.link_byte_time),

@@ -57,6 +57,12 @@ const OF_LANE: [&[(&str, &str)]; 3] = [
     &[("routing.algorithm", "par-6/2"), ("routing.load", "credits-of-lane")],
 ];
 
+/// Algorithms over the router of a host drawn among all.
+const OVER_HOSTS: [&[(&str, &str)]; 2] = [
+    &[("routing.algorithm", "ugal-l"), ("routing.via", "host")],
+    &[("routing.algorithm", "piggyback"), ("routing.via", "host"), ("routing.weights", "[1, 2]")],
+];
+
 fn prepared(traffic: &str, overrides: &[(&str, &str)]) -> Prepared {
     let text = format!("{SMALL}[[traffic]]\nmessage = '128 B'\nslot = '1 ns'\n{traffic}");
     prepare(&text, overrides)
@@ -69,7 +75,7 @@ fn run(traffic: &str, overrides: &[(&str, &str)]) -> Totals {
 
 #[test]
 fn partitions_do_not_change_a_bit() {
-    for algorithm in ALGORITHMS.into_iter().chain(OF_LANE) {
+    for algorithm in ALGORITHMS.into_iter().chain(OF_LANE).chain(OVER_HOSTS) {
         for (traffic, more) in [
             (UNIFORM, ("switch.queueing", "voq")),
             (WORST, ("switch.queueing", "voq")),
@@ -82,6 +88,26 @@ fn partitions_do_not_change_a_bit() {
             assert!(one.delivered > 3000, "{algorithm:?} {more:?}: {one:?}");
             for partitions in ["2", "3", "7"] {
                 assert_eq!(of(partitions), one, "{algorithm:?} {more:?} in {partitions}");
+            }
+        }
+    }
+}
+
+#[test]
+fn partitions_do_not_change_a_bit_with_lookahead() {
+    for algorithm in [ALGORITHMS[3], ALGORITHMS[4], ALGORITHMS[7], ALGORITHMS[9], OVER_HOSTS[0]] {
+        for more in [
+            [("switch.queueing", "voq"), ("switch.service_classes", "1")],
+            [("switch.queueing", "fifo"), ("switch.switching", "store-and-forward")],
+        ] {
+            let traffic = format!("{WORST}\nload = 0.6");
+            let options = [algorithm, &more, &[("routing.lookahead", "true")]].concat();
+            let of = |n: &'static str| run(&traffic, &[&options[..], &[("run.partitions", n)]].concat());
+            let one = of("1");
+            assert!(one.delivered > 3000, "{options:?}: {one:?}");
+            assert_ne!(one.fingerprint, run(&traffic, &options[..options.len() - 1]).fingerprint);
+            for partitions in ["2", "7"] {
+                assert_eq!(of(partitions), one, "{options:?} in {partitions}");
             }
         }
     }

@@ -36,12 +36,13 @@ fn totals(overrides: &[(&str, &str)]) -> Totals {
 
 #[test]
 fn partitions_do_not_change_a_bit() {
-    for choices in ["1", "2", "9"] {
-        let of = |partitions| totals(&[("routing.choices", choices), ("run.partitions", partitions)]);
+    for (choices, lookahead) in [("1", "false"), ("2", "false"), ("9", "false"), ("2", "true")] {
+        let options = [("routing.choices", choices), ("routing.lookahead", lookahead)];
+        let of = |partitions| totals(&[&options[..], &[("run.partitions", partitions)]].concat());
         let one = of("1");
-        assert!(one.delivered > 1000, "{choices}: {one:?}");
+        assert!(one.delivered > 1000, "{options:?}: {one:?}");
         for partitions in ["2", "3"] {
-            assert_eq!(of(partitions), one, "{choices} in {partitions}");
+            assert_eq!(of(partitions), one, "{options:?} in {partitions}");
         }
     }
 }

@@ -34,6 +34,7 @@ mod head_delay;
 mod hold;
 mod lifetime;
 mod local_load_view;
+mod lookahead;
 mod mark;
 mod missed;
 mod multicast;
@@ -91,6 +92,8 @@ pub struct Switch {
     aging: Option<Box<Aging>>,
     /// The delay of packets that reach the head of their queue, if there is one.
     head_delay: Option<Box<HeadDelay>>,
+    /// Time from the choice of a packet's hop until it can be sent, with lookahead routing.
+    lookahead: Option<Time>,
     /// Counters for the telemetry that packets collect, if they do.
     telemetry: Option<Box<Telemetry>>,
     /// Detects congestion and marks packets, with congestion control.
@@ -159,6 +162,7 @@ impl Switch {
             moves: Bits::new(ports),
             aging: None,
             head_delay: None,
+            lookahead: None,
             telemetry: None,
             detector: None,
             vl_arbitration: None,
@@ -252,7 +256,7 @@ impl Switch {
         settled
     }
 
-    /// True if packets age, collect telemetry, have lifetimes or may exceed the MTU of an output, if there are staging buffers or a delay at the head of a queue, if the switch asks for more space
+    /// True if packets age, collect telemetry, have lifetimes or may exceed the MTU of an output, if there are staging buffers, a delay at the head of a queue or lookahead routing, if the switch asks for more space
     /// than a packet takes, if outputs are held for packets that still arrive, if it has more ports than a word has bits, or if an observer receives every grant. These features
     /// are monomorphised separately, so plain switches pay nothing for them.
     pub fn has_optional_features(&self) -> bool {

@@ -144,6 +144,7 @@ fn dragonfly(algorithm: Algorithm, experiment: &Experiment) -> Option<Policy> {
 fn via(via: Option<fabricsim_spec::Via>) -> Via {
     match via {
         Some(fabricsim_spec::Via::Router) => Via::Router,
+        Some(fabricsim_spec::Via::Host) => Via::Host,
         Some(fabricsim_spec::Via::Group) | None => Via::Group,
     }
 }

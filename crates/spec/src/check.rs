@@ -10,6 +10,7 @@ mod mpi;
 mod multicast;
 mod partitions;
 mod queue_pairs;
+mod routing;
 mod service_levels;
 mod subnet_manager;
 mod switch;
@@ -51,6 +52,7 @@ pub fn check(experiment: &Experiment, file: &str) -> Result<(), SpecError> {
         [run(&experiment.run), switch::check(&experiment.switch), host(&experiment.host), arbitration];
     let found = checks.into_iter().find_map(Result::err).map(|(key, message)| (key.to_owned(), message));
     let found = found.map_or_else(|| traffic::check(experiment), Err);
+    let found = found.and_then(|()| routing::check(experiment));
     let found = found.and_then(|()| service_levels::check(experiment));
     let found = found.and_then(|()| partitions::check(experiment));
     let found = found.and_then(|()| multicast::check(experiment));

@@ -73,6 +73,9 @@ pub struct Routing {
     pub choices: Option<u16>,
     /// For algorithms that choose by load: the load of a port.
     pub load: Load,
+    /// For algorithms that choose by load: if true, the hop is chosen as the head of the packet arrives at the switch, and kept (lookahead
+    /// routing, BookSim). By default it is chosen `switch.router_delay` later, and with `queueing = "fifo"` at the head of its queue.
+    pub lookahead: bool,
     /// For `ugal-g` and `piggyback`: the least age of the loads that a router knows of the other routers of its group; at least the
     /// latency of the links within groups, its default. The loads are at most 1.5 times as old.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -256,6 +259,9 @@ pub enum Via {
     Group,
     /// To a router of it, drawn at random.
     Router,
+    /// For `ugal-l`, `ugal-g` and `piggyback` on a dragonfly: to the router of a host, drawn among all hosts. If that is in the group of the
+    /// source or of the destination, the packet takes the minimal path (BookSim).
+    Host,
 }
 
 /// Direction of a packet round a ring when both directions are equally long.

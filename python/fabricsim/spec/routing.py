@@ -171,11 +171,15 @@ last link, to a host, is on any of them.
 Via = Literal[
     "group",
     "router",
+    "host",
 ]
 """First target of a path over another group.
 
 - `group`: To any router of that group.
 - `router`: To a router of it, drawn at random.
+- `host`: For `ugal-l`, `ugal-g` and `piggyback` on a dragonfly: to the router of a host, drawn among all
+  hosts. If that is in the group of the source or of the destination, the packet takes the minimal path
+  (BookSim).
 """
 
 Load = Literal[
@@ -280,6 +284,11 @@ class Routing:
     """
     load: Load | None = None
     """For algorithms that choose by load: the load of a port. Default: "waiting-and-credits"."""
+    lookahead: bool | None = None
+    """For algorithms that choose by load: if true, the hop is chosen as the head of the packet arrives at the
+    switch, and kept (lookahead routing, BookSim). By default it is chosen `switch.router_delay` later, and
+    with `queueing = "fifo"` at the head of its queue. Default: false.
+    """
     state_delay: str | None = None
     """For `ugal-g` and `piggyback`: the least age of the loads that a router knows of the other routers of
     its group; at least the latency of the links within groups, its default. The loads are at most 1.5 times

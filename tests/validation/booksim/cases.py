@@ -30,6 +30,8 @@ class Case:
     """The peer's numbers, if they are not called as the case."""
     binding: bool = True
     """Are the models the same, so that the tolerances hold?"""
+    saturates_alike: bool = True
+    """Do they hold at saturation as well?"""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """On top of the experiment."""
     without: Mapping[str, Any] = field(default_factory=lambda: DEFAULT_SWITCH)
@@ -37,6 +39,15 @@ class Case:
     nodes: int = NODES
     full_at: float | None = None
     """Load at which the busiest link is full, where others accept more."""
+    up_to: float = UP_TO
+    """Part of the saturation throughput up to which latencies are held against each other."""
+    settles_for: int | None = None
+    """Cycles of warm-up, and of measurement, at saturation, where the throughput drifts for long: those of the peer."""
+
+    def without_key(self, key: str) -> dict[str, Any]:
+        """The settings but one, which is as in `without`."""
+        others = {name: value for name, value in self.settings.items() if name != key}
+        return others | {name: value for name, value in self.without.items() if name == key}
 
     @property
     def experiment(self) -> Path:
@@ -47,7 +58,7 @@ class Case:
 
     def limit(self) -> float:
         """The load up to which latencies are compared: a part of the most that the peer accepts, or of `full_at`."""
-        return UP_TO * (self.full_at or max(row.accepted for row in self.measured()))
+        return self.up_to * (self.full_at or max(row.accepted for row in self.measured()))
 
 
 CASES = [
@@ -80,9 +91,9 @@ class Effort:
             "run.steady_state.precision": self.precision,
         }
 
-    def for_saturation(self, flits: int) -> dict[str, Any]:
-        longer = 1 if flits == 1 else 2
-        time = f"{self.saturated * longer} ns"
+    def for_saturation(self, case: Case) -> dict[str, Any]:
+        longer = 1 if case.flits == 1 else 2
+        time = f"{case.settles_for or self.saturated * longer} ns"
         return {"traffic.0.load": 1.0, "run.warmup": time, "run.duration": time, "run.drain": "none"}
 
 

@@ -86,23 +86,56 @@ def latencies(case: Case, effort: Effort, *, beyond: bool = False) -> list[Compa
 def _latency(case: Case, peer: Measured, effort: Effort, *, binding: bool) -> Comparison:
     ours = run(case, {**case.settings, **effort.for_latency(peer.injected, case.flits)})
     # The peer gives no interval. The same packets are measured, so by chance its mean is off as ours would be after
-    # as long a measurement.
+    # as long a measurement. Runs with several seeds may show more.
     longer = ours.measured_ns / peer.cycles(case.flits, case.nodes)
-    return Comparison(peer, ours, ours.half_width * math.sqrt(longer), binding)
+    half_width = max(ours.half_width * math.sqrt(longer), peer.spread)
+    return Comparison(peer, ours, half_width, binding)
 
 
 def saturation(case: Case, effort: Effort) -> Saturation:
     """Accepted load when every source offers all that its link takes."""
     (peer,) = (row for row in case.measured() if row.saturated)
-    ours = run(case, {**case.settings, **effort.for_saturation(case.flits)})
+    ours = run(case, {**case.settings, **effort.for_saturation(case)})
     return Saturation(peer.accepted, ours.accepted)
 
 
 def default_latency(case: Case, row: Comparison, effort: Effort) -> float:
     """Our mean latency with the allocation that is the default, or without the option."""
-    return run(case, {**case.without, **effort.for_latency(row.peer.injected, case.flits)}).latency
+    return latency_with(case, case.without, row.peer.injected, effort)
+
+
+def latency_with(case: Case, settings: Mapping[str, Any], load: float, effort: Effort) -> float:
+    """Our mean latency at a load with settings in place of those of the case."""
+    return run(case, {**settings, **effort.for_latency(load, case.flits)}).latency
+
+
+@dataclass(frozen=True)
+class Part:
+    """A case without one key of its option: ratios to the peer of latencies and of the accepted load."""
+
+    latencies: list[float]
+    saturation: float
+    is_out_of_tolerance: bool
+
+
+def part(case: Case, key: str, rows: list[Comparison], effort: Effort) -> Part:
+    """A case without a key, for the loads of `rows`, its comparisons."""
+    settings = case.without_key(key)
+    ours = [latency_with(case, settings, row.peer.injected, effort) for row in rows]
+    (peer,) = (row for row in case.measured() if row.saturated)
+    saturation = Saturation(peer.accepted, saturation_with(case, settings, effort))
+    pairs = list(zip(ours, rows, strict=True))
+    misses = any(abs(mean - row.peer.latency) > row.allowed for mean, row in pairs)
+    return Part(
+        [mean / row.peer.latency for mean, row in pairs], saturation.ratio, misses or not saturation.holds
+    )
 
 
 def default_saturation(case: Case, effort: Effort) -> float:
     """Our accepted load at saturation with the allocation that is the default, or without the option."""
-    return run(case, {**case.without, **effort.for_saturation(case.flits)}).accepted
+    return saturation_with(case, case.without, effort)
+
+
+def saturation_with(case: Case, settings: Mapping[str, Any], effort: Effort) -> float:
+    """Our accepted load at saturation with settings in place of those of the case."""
+    return run(case, {**settings, **effort.for_saturation(case)}).accepted

@@ -11,10 +11,21 @@ FOUR_STAGES = {"switch.router_delay": "3 ns", "switch.head_delay": "1 ns", "swit
 """Route computation, for the head of a queue, lane allocation, crossbar allocation and traversal: a cycle each."""
 FROM_ARRIVAL = {"switch.router_delay": "4 ns"}
 ALL_PORTS = {"routing.algorithm": "up-down-adaptive"}
-TWO_PORTS: dict[str, Any] = ALL_PORTS | {"routing.choices": 2, "routing.load": "credits"}
+TWO_PORTS: dict[str, Any] = ALL_PORTS | {
+    "routing.choices": 2,
+    "routing.load": "credits",
+    "routing.lookahead": True,
+}
 SILENT = {"traffic.0.pattern": "transpose"}
 TO_ITSELF = SILENT | {"traffic.0.self_flows": "send"}
-WEIGHTS = {"routing.weights": [1, 2], "routing.load": "credits"}
+WEIGHTS: dict[str, Any] = {
+    "routing.weights": [1, 2],
+    "routing.load": "credits",
+    "routing.via": "host",
+    "routing.lookahead": True,
+}
+ROUTER: dict[str, Any] = {"routing.via": "router"}
+"""The rule of Kim et al., over a router of another group."""
 NEXT_GROUP = {"traffic.0.pattern": {"group-offset": 1}}
 
 
@@ -24,6 +35,22 @@ class Option:
 
     mark: str
     cases: list[Case]
+    keys: tuple[str, ...] = ()
+    """Keys whose parts in the agreement are shown, each left out alone."""
+
+
+def _dragonfly(title: str, peer: str, pattern: dict[str, Any], *, up_to: float = 1.0, **more: Any) -> Case:
+    return Case(
+        "dragonfly-1f",
+        title,
+        1,
+        peer=f"dragonfly-1f-{peer}",
+        settings=pattern | WEIGHTS,
+        without=pattern | ROUTER,
+        nodes=72,
+        up_to=up_to,
+        **more,
+    )
 
 
 OPTIONS = [
@@ -37,6 +64,7 @@ OPTIONS = [
                 peer="mesh-1f-4stage",
                 settings=FOUR_STAGES,
                 without=FROM_ARRIVAL,
+                up_to=1.0,
             ),
             Case(
                 "tree-1f",
@@ -45,6 +73,7 @@ OPTIONS = [
                 peer="tree-1f-4stage",
                 settings=FOUR_STAGES,
                 without=FROM_ARRIVAL,
+                up_to=1.0,
             ),
         ],
     ),
@@ -59,33 +88,30 @@ OPTIONS = [
                 settings=TO_ITSELF,
                 without=SILENT,
                 full_at=1 / 7,
+                up_to=1.0,
             ),
         ],
     ),
     Option(
         "weights",
         [
-            Case(
-                "dragonfly-1f",
-                "uniform",
-                1,
-                peer="dragonfly-1f-uniform",
-                settings=WEIGHTS,
-                without={},
-                binding=False,
-                nodes=72,
+            _dragonfly("uniform, virtual channels by place", "uniform-places", {}, settles_for=9_000),
+            _dragonfly(
+                "to the next group, virtual channels by place",
+                "next-group-places",
+                NEXT_GROUP,
+                settles_for=9_000,
             ),
-            Case(
-                "dragonfly-1f",
-                "to the next group",
-                1,
-                peer="dragonfly-1f-next-group",
-                settings=NEXT_GROUP | WEIGHTS,
-                without=NEXT_GROUP,
-                binding=False,
-                nodes=72,
+            _dragonfly("uniform, the peer's own virtual channels", "uniform", {}, saturates_alike=False),
+            _dragonfly(
+                "to the next group, the peer's own virtual channels",
+                "next-group",
+                NEXT_GROUP,
+                saturates_alike=False,
+                up_to=0.8,
             ),
         ],
+        keys=("routing.weights", "routing.load", "routing.via", "routing.lookahead"),
     ),
     Option(
         "choices",
@@ -97,7 +123,7 @@ OPTIONS = [
                 peer="tree-1f-anca",
                 settings=TWO_PORTS,
                 without=ALL_PORTS,
-                binding=False,
+                up_to=1.0,
             ),
             Case(
                 "tree-1f",
@@ -106,8 +132,9 @@ OPTIONS = [
                 peer="tree-1f-anca-transpose",
                 settings=TWO_PORTS | TO_ITSELF,
                 without=ALL_PORTS | TO_ITSELF,
-                binding=False,
+                up_to=1.0,
             ),
         ],
+        keys=("routing.choices", "routing.load", "routing.lookahead"),
     ),
 ]

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from . import compare, figures, line
-from .cases import CASES, DEFAULT_SWITCH, FULL, THROUGHPUT_TOLERANCE, WORMHOLE, Case, Effort
+from .cases import CASES, DEFAULT_SWITCH, FULL, SHORT, THROUGHPUT_TOLERANCE, WORMHOLE, Case, Effort
 from .compare import Comparison
 from .options import OPTIONS, Option
 from .peer import table
@@ -24,6 +24,7 @@ def write(folder: Path, effort: Effort = FULL) -> Path:
         "line-latency": _waits,
         "allocators": partial(_allocators, effort),
         **{option.mark: partial(_option, option, effort) for option in OPTIONS},
+        **{f"{option.mark}-parts": partial(_parts, option) for option in OPTIONS if option.keys},
     }
     text = TEXT.read_text(encoding="utf-8")
     for mark, part in parts.items():
@@ -101,7 +102,9 @@ def _with_and_without(case: Case, effort: Effort) -> str:
             f"| {other:.2f} | {other / row.peer.latency:.4f} |"
         )
     saturation = compare.saturation(case, effort)
-    within = ("within" if saturation.holds else "**not within**") if case.binding else "allowed would be"
+    within = (
+        ("within" if saturation.holds else "**not within**") if case.saturates_alike else "allowed would be"
+    )
     other = compare.default_saturation(case, effort)
     lines += [
         "",
@@ -109,6 +112,28 @@ def _with_and_without(case: Case, effort: Effort) -> str:
         f"{saturation.ratio:.3f}, {within} {THROUGHPUT_TOLERANCE:.0%}; without {other:.4f}, ratio "
         f"{other / saturation.peer:.3f}.",
     ]
+    return "\n".join(lines)
+
+
+def _parts(option: Option) -> str:
+    """In runs as short as those of the tests."""
+    return "\n\n".join(_parts_of(case, option.keys, SHORT) for case in option.cases if case.saturates_alike)
+
+
+def _parts_of(case: Case, keys: tuple[str, ...], effort: Effort) -> str:
+    rows = compare.latencies(case, effort, beyond=True)
+    loads = " | ".join(f"at {row.peer.load:g}" for row in rows)
+    lines = [
+        f"{case.title[0].upper()}{case.title[1:]}, ratios to the peer:",
+        "",
+        f"| | {loads} | accepted at 1.0 |",
+        f"|:--|{'--:|' * (len(rows) + 1)}",
+        f"| all | {_numbers([row.ratio for row in rows], 3)} | {compare.saturation(case, effort).ratio:.3f} |",
+    ]
+    for key in keys:
+        found = compare.part(case, key, rows, effort)
+        name = key.removeprefix("routing.")
+        lines.append(f"| without `{name}` | {_numbers(found.latencies, 3)} | {found.saturation:.3f} |")
     return "\n".join(lines)
 
 

@@ -20,26 +20,46 @@ WITH_OPTIONS = [case for option in OPTIONS for case in option.cases if case.bind
 @pytest.mark.parametrize("case", CASES + WITH_OPTIONS, ids=lambda case: case.peer or case.name)
 def test_mean_latency(case: Case) -> None:
     rows = compare.latencies(case, SHORT)
-    assert len(rows) >= 2
+    assert rows
     for row in rows:
-        # So that the tolerance decides, not chance.
-        assert row.ours.half_width < 0.02 * row.ours.latency, f"load {row.peer.load}: too short a run"
+        # So that the tolerance decides, or else the peer's chance, not ours.
+        most = max(0.02 * row.ours.latency, 0.5 * row.peer_half_width)
+        assert row.ours.half_width < most, f"load {row.peer.load}: too short a run"
         difference = row.ours.latency - row.peer.latency
         assert row.holds, f"load {row.peer.load}: {difference:+.3f} cycles, allowed {row.allowed:.3f}"
 
 
-@pytest.mark.parametrize("case", CASES + WITH_OPTIONS, ids=lambda case: case.peer or case.name)
+@pytest.mark.parametrize(
+    "case",
+    [case for case in CASES + WITH_OPTIONS if case.saturates_alike],
+    ids=lambda case: case.peer or case.name,
+)
 def test_saturation_throughput(case: Case) -> None:
     found = compare.saturation(case, SHORT)
     assert found.holds, f"{found.ours:.4f} for {found.peer:.4f}: {found.ratio:.3f}"
 
 
-def test_two_choices_are_nearer_to_the_peer_than_all() -> None:
-    (option,) = (option for option in OPTIONS if option.mark == "choices")
-    case = option.cases[0]
-    (row,) = (row for row in compare.latencies(case, SHORT) if row.peer.load == 0.5)
-    without = compare.default_latency(case, row, SHORT) / row.peer.latency
-    assert abs(row.ratio - 1.0) < 0.5 * abs(without - 1.0), f"{row.ratio:.3f} with, {without:.3f} without"
+@pytest.mark.parametrize("case", WITH_OPTIONS, ids=lambda case: case.peer or case.name)
+def test_without_the_option_a_latency_is_out_of_tolerance(case: Case) -> None:
+    assert any(
+        abs(compare.default_latency(case, row, SHORT) - row.peer.latency) > row.allowed
+        for row in reversed(compare.latencies(case, SHORT))
+    )
+
+
+PARTS = [
+    (case, key)
+    for option in OPTIONS
+    for case in option.cases
+    for key in option.keys
+    if case.peer in ("tree-1f-anca", "dragonfly-1f-next-group-places")
+]
+
+
+@pytest.mark.parametrize(("case", "key"), PARTS, ids=lambda value: getattr(value, "peer", value))
+def test_without_a_part_of_the_option_something_is_out_of_tolerance(case: Case, key: str) -> None:
+    found = compare.part(case, key, compare.latencies(case, SHORT)[-1:], SHORT)
+    assert found.is_out_of_tolerance, found
 
 
 def test_shares_of_a_line() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 
 import fabricsim as fs
@@ -110,6 +112,42 @@ def _totals(option: Mapping[str, Any]) -> list[Quantity]:
 
 TOTALS = _totals(STRICT)
 """Average throughput of the network without congestion control, as the thesis prints it (figures 4.9 to 4.14)."""
+
+SEEDS = (1, 2, 3, 4, 5)
+STUDENT = 2.776
+"""Student's t for 95 % and five seeds."""
+
+
+@dataclass(frozen=True)
+class OverSeeds:
+    """A total with some settings, for each seed."""
+
+    values: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        return fmean(self.values)
+
+    @property
+    def of_mean(self) -> float:
+        """Half-width of the 95 % confidence interval of the mean."""
+        return STUDENT * stdev(self.values) / math.sqrt(len(self.values))
+
+    @property
+    def of_one_run(self) -> float:
+        """Half-width of the 95 % prediction interval of one more run, which is what the thesis has."""
+        return STUDENT * stdev(self.values) * math.sqrt(1.0 + 1.0 / len(self.values))
+
+    def minus(self, other: OverSeeds) -> OverSeeds:
+        """The differences, seed by seed."""
+        return OverSeeds(tuple(a - b for a, b in zip(self.values, other.values, strict=True)))
+
+
+def over_seeds(total: Quantity, option: Mapping[str, Any]) -> OverSeeds:
+    """A total with an option."""
+    runs = [replace(total, option={**option, "seed": seed}) for seed in SEEDS]
+    return OverSeeds(tuple(run.with_option for run in runs))
+
 
 HELD_TOTALS = _totals(HELD)
 """The same where every packet holds its output for as long as it takes to arrive over a host's link."""

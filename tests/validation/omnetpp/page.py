@@ -6,13 +6,18 @@ from pathlib import Path
 
 from .cases import (
     HELD_TOTALS,
+    HOLD,
     HOLD_IN_TURN_TOTALS,
     HOLD_TOTALS,
+    PRECISION,
     SHARES,
     SLOT,
+    STRICT,
     TOLERANCE,
     TOTALS,
+    OverSeeds,
     Quantity,
+    over_seeds,
 )
 
 TEXT = Path(__file__).resolve().parent / "page.md"
@@ -23,6 +28,7 @@ def write(folder: Path) -> Path:
     text = TEXT.read_text(encoding="utf-8")
     for mark, rows, binding in (("slot", SLOT, True), ("shares", SHARES, True), ("totals", TOTALS, False)):
         text = text.replace(f"<!-- {mark} -->", table(rows, binding=binding))
+    text = text.replace("<!-- seeds -->", seeds())
     text = text.replace("<!-- held -->", bounds())
     path = folder / "omnetpp.md"
     path.write_text(text, encoding="utf-8")
@@ -43,6 +49,31 @@ def bounds() -> str:
         cells = " | ".join(f"{ours:.2f} | {ours / held.peer:.3f}" for ours in found)
         lines.append(f"| {held.name} | {held.peer:g} | {held.with_option:.2f} | {cells} |")
     return "\n".join(lines)
+
+
+def seeds() -> str:
+    """The totals over seeds, with both arbiters, where slow packets hold their outputs and where none does."""
+    lines = [
+        "| | thesis | gives up, held | of one run | ratio | within | in turn, held | difference "
+        "| gives up | in turn | difference |",
+        "|:--|--:|--:|:--|--:|:--|--:|:--|--:|--:|:--|",
+    ]
+    for total in TOTALS:
+        held, held_in_turn, strict, in_turn = (
+            over_seeds(total, option) for option in ({**STRICT, **HOLD}, HOLD, STRICT, {})
+        )
+        holds = abs(held.mean - total.peer) <= held.of_one_run + PRECISION[total.name]
+        lines.append(
+            f"| {total.name} | {total.peer:g} | {held.mean:.2f} | ± {held.of_one_run:.2f} "
+            f"| {held.mean / total.peer:.3f} | {'yes' if holds else '**no**'} "
+            f"| {held_in_turn.mean:.2f} | {_difference(held.minus(held_in_turn))} "
+            f"| {strict.mean:.2f} | {in_turn.mean:.2f} | {_difference(strict.minus(in_turn))} |"
+        )
+    return "\n".join(lines)
+
+
+def _difference(found: OverSeeds) -> str:
+    return f"{found.mean:+.2f} ± {found.of_mean:.2f}"
 
 
 def table(rows: list[Quantity], *, binding: bool) -> str:

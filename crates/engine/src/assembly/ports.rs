@@ -99,8 +99,8 @@ fn sender(
         Node::Host(_) => FarEnd::Host(port),
     };
     let far_end_delay = match far_end_node {
-        Node::Switch(_) => experiment.switch.router_delay,
-        Node::Host(_) => Time::ZERO,
+        Node::Switch(_) if !experiment.routing.lookahead => experiment.switch.router_delay,
+        Node::Switch(_) | Node::Host(_) => Time::ZERO,
     };
     Sender {
         busy_until: Time::ZERO,

@@ -21,12 +21,10 @@ impl Switch {
         packet: u32,
     ) -> bool {
         let input = (port - self.first_port) as usize;
-        let slot = &mut context.arena[packet];
-        slot.ready = context.now;
         if F::OPTIONAL {
-            slot.arrived = context.now;
             return self.arrive_with_features(context, input, packet);
         }
+        context.arena[packet].ready = context.now;
         if F::MAY_ADAPT && (F::PLAIN || context.is_adaptive) {
             self.undecided.push((input, packet));
             return self.undecided.len() == 1 && self.dirty.is_empty();
@@ -36,7 +34,7 @@ impl Switch {
         settled && !self.dirty.is_empty()
     }
 
-    /// [`Switch::arrive`] with aging or staging buffers.
+    /// [`Switch::arrive`] with optional features.
     #[inline(never)]
     fn arrive_with_features<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
@@ -45,6 +43,11 @@ impl Switch {
         packet: u32,
     ) -> bool {
         let settled = self.is_settled();
+        if self.awaits(context, input, packet) {
+            return settled;
+        }
+        let slot = &mut context.arena[packet];
+        (slot.ready, slot.arrived) = (context.now, context.now);
         let is_for_group = self.replicates && context.arena[packet].destination().group().is_some();
         if let Some(aging) = self.aging.as_mut().filter(|_| !is_for_group) {
             aging.receive(&mut context.arena, input, packet, context.now);
@@ -80,7 +83,9 @@ impl Switch {
         }
         let staged = F::OPTIONAL && self.layout.queueing == Queueing::Cioq;
         for (input, packet) in undecided.drain(..) {
-            if staged {
+            if F::OPTIONAL && context.arena[packet].ready > context.now {
+                self.look_ahead(context, input, packet);
+            } else if staged {
                 self.admit_staged(context, input, packet);
             } else {
                 self.admit::<F, R, B, O>(context, input, packet);
@@ -221,13 +226,15 @@ impl Switch {
         packet: u32,
     ) -> usize {
         let hop = match self.hop_of_copy(context, packet) {
-            Some(hop) => hop,
-            None => self.hop_of_class(context, PortNo(input as u16), lane, packet),
+            Some(hop) => self.assign(context, packet, hop),
+            None if self.lookahead.is_some() => context.arena[packet].hop,
+            None => {
+                let hop = self.hop_of_class(context, PortNo(input as u16), lane, packet);
+                self.assign(context, packet, hop)
+            }
         };
         let output = hop.port.index();
         let slot = &mut context.arena[packet];
-        slot.hop = hop;
-        self.outputs[output].queued += slot.blocks;
         if let Some(detector) = &mut self.detector {
             detector.waits((input, lane), (output, hop.lanes.first), slot.blocks);
         }
@@ -243,9 +250,23 @@ impl Switch {
         output
     }
 
+    /// The packet will take the hop, at whose output it counts as load from now on.
+    #[inline]
+    pub(super) fn assign<R, B, O>(
+        &mut self,
+        context: &mut PartitionContext<R, B, O>,
+        packet: u32,
+        hop: Hop,
+    ) -> Hop {
+        let slot = &mut context.arena[packet];
+        slot.hop = hop;
+        self.outputs[hop.port.index()].queued += slot.blocks;
+        hop
+    }
+
     /// The packet's hop on the lanes of its service class.
     #[inline]
-    fn hop_of_class<R: RoutingFunction, B, O>(
+    pub(super) fn hop_of_class<R: RoutingFunction, B, O>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
         in_port: PortNo,

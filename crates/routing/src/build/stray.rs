@@ -1,6 +1,6 @@
 //! Keys and values of `[routing]` that an algorithm does not use.
 
-use fabricsim_spec::{Algorithm, Experiment, LanePolicy, Load, PathChoice, SpecError, name};
+use fabricsim_spec::{Algorithm, Experiment, LanePolicy, Load, PathChoice, SpecError, Via, name};
 use fabricsim_topology::Graph;
 
 use super::avoids_failed;
@@ -19,7 +19,7 @@ pub(super) fn refuse_stray(
         UpDownAdaptive, Valiant,
     };
     let routing = &experiment.routing;
-    let keys: [(&str, bool, &[Algorithm]); 18] = [
+    let keys: [(&str, bool, &[Algorithm]); 20] = [
         ("routing.order", routing.order.is_some(), &[DimensionOrder, LookUpTables]),
         ("routing.ties", routing.ties.is_some(), &[DimensionOrder]),
         ("routing.partitions", routing.partitions.is_some(), &[LookUpTables]),
@@ -34,6 +34,8 @@ pub(super) fn refuse_stray(
         ("routing.threshold", routing.threshold.is_some(), &[UgalL, UgalG, Piggyback, Par, Par62, Dal]),
         ("routing.weights", routing.weights.is_some(), &[UgalL, UgalG, Piggyback]),
         ("routing.choices", routing.choices.is_some(), &[UpDownAdaptive]),
+        ("routing.lookahead", routing.lookahead, &[UpDownAdaptive, UgalL, UgalG, Piggyback, Par, Par62, Dal]),
+        ("routing.via", routing.via == Some(Via::Host), &[UgalL, UgalG, Piggyback]),
         ("routing.state_delay", routing.state_delay.is_some(), &[UgalG, Piggyback]),
         ("routing.congested", routing.congested.is_some(), &[Piggyback]),
         ("routing.trigger", routing.trigger.is_some(), &[Par62]),

@@ -178,6 +178,39 @@ fn ugal_goes_minimally_up_to_equality() {
     }
 }
 
+/// A packet whose drawn host is in the group of its source or destination goes minimally, whatever is ahead; else by the same rule, over
+/// the host's router.
+#[test]
+fn a_drawn_host_in_either_group_means_minimal() {
+    let network = Network::new(TWO_GLOBALS, Via::Host);
+    let ugal = network.router(Policy::UgalLocal { threshold: 0 });
+    let Shape::Dragonfly(shape) = &network.graph.shape else { panic!("not a dragonfly") };
+    let mut counts = [0; 2];
+    for from in hosts(&network.graph).take(6) {
+        for to in hosts(&network.graph) {
+            let [near, far] =
+                [from, to].map(|host| network.graph.hosts[host.index()].switch.0 / shape.routers);
+            let minimal = network.walk(&network.router(Policy::Minimal), (from, to), Loads::default());
+            for drawn in 0..network.graph.hosts.len() as u32 {
+                let group = drawn / shape.hosts / shape.routers;
+                let full =
+                    minimal.first().map_or_else(Loads::default, |&first| Loads::default().with(first, 1000));
+                let path = network.walk(&ugal, (from, to), Loads { draw: drawn, ..full });
+                if near == far || group == near || group == far {
+                    assert_eq!(path, minimal, "{from:?} {to:?} {drawn}");
+                    counts[0] += 1;
+                } else if path != minimal {
+                    let router = SwitchId(drawn / shape.hosts);
+                    let passes = path.iter().any(|&(at, _)| at == router);
+                    assert!(passes, "{from:?} {to:?} {drawn}: {path:?}");
+                    counts[1] += 1;
+                }
+            }
+        }
+    }
+    assert!(counts.iter().all(|&count| count > 1000), "{counts:?}");
+}
+
 /// Over the other group if and only if q > f mean(q) + C for the first global link of the minimal path, the mean over all global
 /// links of its router (Jiang, Kim, Dally, ISCA 2009). With f = 1.5, two links and b on the other one: q > 3 b + 4 C.
 #[test]

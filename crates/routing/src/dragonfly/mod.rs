@@ -91,6 +91,8 @@ pub enum Via {
     Group,
     /// To one router of it, drawn at random.
     Router,
+    /// To the router of a host, drawn among all; minimally if it is in the group of the source or of the destination.
+    Host,
 }
 
 /// Routing on a dragonfly.
@@ -119,12 +121,12 @@ impl Policy {
         match (self, via) {
             (Self::Minimal, _) => templates::MINIMAL,
             (Self::Valiant, Via::Group) => templates::BY_GROUP,
-            (Self::Valiant, Via::Router) => templates::BY_ROUTER,
+            (Self::Valiant, Via::Router | Via::Host) => templates::BY_ROUTER,
             (Self::UgalLocal { .. } | Self::UgalGlobal { .. } | Self::Piggyback { .. }, via) => {
                 Self::Valiant.route(via)
             }
             (Self::Progressive { .. }, Via::Group) => templates::PROGRESSIVE_BY_GROUP,
-            (Self::Progressive { .. }, Via::Router) => templates::PROGRESSIVE_BY_ROUTER,
+            (Self::Progressive { .. }, Via::Router | Via::Host) => templates::PROGRESSIVE_BY_ROUTER,
             (Self::Detours(_), _) => templates::SIX_TWO,
         }
     }
@@ -197,7 +199,7 @@ impl Dragonfly {
     fn detour(&self, state: RouteState) -> Goal {
         match self.via {
             Via::Group => Goal { group: state.via(), router: None },
-            Via::Router => {
+            Via::Router | Via::Host => {
                 let Place { group, router } = self.map.place(SwitchId(state.via()));
                 Goal { group, router: Some(router) }
             }
@@ -223,17 +225,25 @@ impl Dragonfly {
         any(self.map.nearest(here, goal.group, goal.router), view).unwrap_or(all[0])
     }
 
-    /// A group other than these two, or a router of such a group, for [`RouteState::via`].
+    /// A group other than these two, or a router of such a group, for [`RouteState::via`]; `None` if the host that is drawn is in one of
+    /// the two.
     #[inline]
-    fn draw_via<V: View>(&self, here: Place, to: Place, view: &mut V) -> u32 {
+    fn draw_via<V: View>(&self, here: Place, to: Place, view: &mut V) -> Option<u32> {
+        let shape = &self.map.shape;
+        if self.via == Via::Host {
+            let host = view.below(shape.groups.count * shape.routers * shape.hosts);
+            let router = host / shape.hosts;
+            let group = router / shape.routers;
+            return (group != here.group && group != to.group).then_some(router);
+        }
         let (low, high) = (here.group.min(to.group), here.group.max(to.group));
-        let mut group = view.below(self.map.shape.groups.count - 2);
+        let mut group = view.below(shape.groups.count - 2);
         group += u32::from(group >= low);
         group += u32::from(group >= high);
-        match self.via {
+        Some(match self.via {
             Via::Group => group,
-            Via::Router => group * self.map.shape.routers + view.below(self.map.shape.routers),
-        }
+            Via::Router | Via::Host => group * shape.routers + view.below(shape.routers),
+        })
     }
 }
 

@@ -93,7 +93,7 @@ impl Dragonfly {
     /// Every [`RouteState::via`] that may be drawn.
     fn vias(&self, here: Place, to: Place) -> impl Iterator<Item = u32> + use<> {
         let shape = &self.map.shape;
-        let size = if self.via == Via::Router { shape.routers } else { 1 };
+        let size = if self.via == Via::Group { 1 } else { shape.routers };
         let groups = (0..shape.groups.count).filter(move |&group| group != here.group && group != to.group);
         groups.flat_map(move |group| group * size..(group + 1) * size)
     }

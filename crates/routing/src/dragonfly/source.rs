@@ -42,7 +42,10 @@ impl Dragonfly {
             return self.towards(here, goal, view);
         }
         if !state.has(UNSURE) {
-            *state = state.with_via(self.draw_via(here, to, view));
+            let Some(via) = self.draw_via(here, to, view) else {
+                return self.minimal_route(here, to, view).port;
+            };
+            *state = state.with_via(via);
         }
         let again = state.has(UNSURE);
         *state = state.without(UNSURE);
@@ -161,7 +164,7 @@ impl Dragonfly {
         let gate = self.gate(here, via, view);
         let first = match self.via {
             Via::Group => Map::distance(here, gate, gate.lands),
-            Via::Router => Map::distance(here, gate, via.router.unwrap_or(gate.lands)),
+            Via::Router | Via::Host => Map::distance(here, gate, via.router.unwrap_or(gate.lands)),
         };
         let there = Place { group: via.group, router: via.router.unwrap_or(gate.lands) };
         let mut onwards = self.map.nearest(there, to.group, Some(to.router));

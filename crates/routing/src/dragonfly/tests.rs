@@ -10,12 +10,13 @@ use crate::samples::{graph, try_router};
 use crate::testing::{Recorded, network, packet, route};
 use crate::{At, RoutingFunction, check};
 
-const ALGORITHMS: [(&str, u8); 10] = [
+const ALGORITHMS: [(&str, u8); 11] = [
     ("algorithm = \"minimal\"", 2),
     ("algorithm = \"valiant\"", 3),
     ("algorithm = \"valiant\"\nvia = \"router\"", 4),
     ("algorithm = \"ugal-l\"", 3),
     ("algorithm = \"ugal-l\"\nvia = \"router\"", 4),
+    ("algorithm = \"ugal-l\"\nvia = \"host\"", 4),
     ("algorithm = \"ugal-g\"", 3),
     ("algorithm = \"piggyback\"", 3),
     ("algorithm = \"par\"", 4),
@@ -132,7 +133,7 @@ proptest! {
                 (letter, lane.0)
             })
             .collect();
-        let longest = ["lgl", "lglgl", "lgllgl", "lglgl", "lgllgl", "lglgl", "lglgl", "llglgl", "llgllgl", "llgllgll"][algorithm];
+        let longest = ["lgl", "lglgl", "lgllgl", "lglgl", "lgllgl", "lgllgl", "lglgl", "lglgl", "llglgl", "llgllgl", "llgllgll"][algorithm];
         let mut left = longest.chars();
         for (letter, _) in &route {
             prop_assert!(left.any(|slot| slot == *letter), "{route:?} is not a part of {longest}");
