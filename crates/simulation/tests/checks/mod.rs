@@ -152,7 +152,7 @@ pub fn check(text: &str) -> Result<Report, Failure> {
     PANIC.set(Some(String::new()));
     let caught = catch_unwind(AssertUnwindSafe(|| unguarded(text)));
     let message = PANIC.take().unwrap_or_default();
-    caught.unwrap_or_else(|_| Err(Failure { check: "no panic", message }))
+    caught.unwrap_or(Err(Failure { check: "no panic", message }))
 }
 
 fn unguarded(text: &str) -> Result<Report, Failure> {
