@@ -76,3 +76,15 @@ def test_a_study_warns_too(command: Command, small: Path) -> None:
     assert ran.code == 0, ran
     assert f"warning: {small}: congestion_control.infiniband.cct: the delay at index 2" in ran.err
     json.loads(ran.out)
+
+
+@pytest.mark.usefixtures("real")
+def test_the_network_is_built_for_a_transport_only(small: Path) -> None:
+    """As the stub says: a file of the graph that is absent is not noticed without a transport."""
+    absent = SMALL.replace("[topology.mesh]\ndimensions = [3, 3]", '[topology.file]\npath = "absent.toml"')
+    assert absent != SMALL
+    small.write_text(absent)
+    assert fs.Experiment.from_file(small).warnings() == []
+    small.write_text(absent + "[transport]\nmode = 'ordered'\n")
+    with pytest.raises(fs.InputError, match=r"absent\.toml"):
+        fs.Experiment.from_file(small).warnings()

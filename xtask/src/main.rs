@@ -1,5 +1,7 @@
 //! Project chores: `cargo run -p xtask -- generate [--check]`, `... layers`, `... words`, `... sizes`.
 
+#[cfg(test)]
+mod callers;
 mod generate;
 mod layers;
 mod options;

@@ -151,4 +151,44 @@ mod tests {
         }
         assert!(!accepts(&[], full) && !may_send(&[], limited));
     }
+
+    /// The port of a switch checks packets that come from its host if it is to check those; packets that come over other switches it does not
+    /// check inbound.
+    #[test]
+    fn a_port_checks_what_its_host_sends_if_it_is_to() {
+        let text = r#"
+[topology.mesh]
+dimensions = [2]
+hosts_per_switch = 1
+[[partitions]]
+name = "some"
+key = 1
+members = ["*"]
+[[traffic]]
+partition = "some"
+pattern = "uniform"
+injection = "saturating"
+message = "128 B"
+[run]
+duration = "1 s"
+"#;
+        let engine = crate::testing::prepare(text, &[]).engine(|| fabricsim_model::NullObserver);
+        let mut known = (**engine.partitions[0].p_keys.as_ref().expect("there are partitions")).clone();
+        let packet = |hops| Packet {
+            hops,
+            ..Packet::new(
+                fabricsim_model::PacketKind::Data,
+                (HostId(0), HostId(1)),
+                128,
+                fabricsim_units::Time::ZERO,
+            )
+        };
+        for (inbound, hops, refused) in
+            [(false, 0, false), (true, 0, true), (true, 1, false), (false, 1, false)]
+        {
+            known.set_switch_port(HostId(0), &SwitchPort { inbound, outbound: false, keys: Vec::new() });
+            let found = known.refused_at(SwitchId(0), &packet(hops));
+            assert_eq!(found.is_some(), refused, "inbound {inbound}, {hops} hops");
+        }
+    }
 }

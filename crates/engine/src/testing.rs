@@ -20,6 +20,8 @@ pub(crate) fn prepare(text: &str, overrides: &[(&str, &str)]) -> Prepared {
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     pub(crate) lines: Vec<String>,
+    /// Begins of stalls.
+    pub(crate) stalls: Vec<Time>,
     /// Packets with data that hosts sent.
     pub(crate) sent: Vec<Packet>,
     /// Packets with data that hosts accepted.
@@ -46,6 +48,7 @@ impl Observer for Log {
     }
 
     fn stalled(&mut self, port: u32, lane: Vl, start: Time, end: Time) {
+        self.stalls.push(start);
         self.lines.push(format!("{start} stalled {port} {lane:?} {end}"));
     }
 }

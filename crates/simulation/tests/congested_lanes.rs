@@ -138,6 +138,23 @@ fn a_victim_lane_is_not_marked_beside_a_busy_lane() {
     }
 }
 
+/// Messages whose last packet has 100 bytes. For that one there may be space where there is none for a full packet, which waits at
+/// another input.
+const SHORT_LAST: [(&str, &str); 3] =
+    [("traffic.0.message", "20100 B"), ("traffic.1.message", "20100 B"), ("traffic.2.message", "20100 B")];
+
+#[test]
+fn short_last_packets_of_a_victim_lane_are_not_marked() {
+    for variant in VARIANTS {
+        let (found, sent) = marks(&[variant, &SHORT_LAST, &[NO_VICTIM, NOT_BUSY]].concat());
+        assert!(sent.delivered[&HostId(0)] > 900_000, "A sends: {sent:?}");
+        assert!(found[&(R.to_owned(), 0)] > 100, "{variant:?}: r is a root: {found:?}");
+        assert_eq!(found.get(&(X.to_owned(), 0)), None, "{variant:?}: x is a victim: {found:?}");
+    }
+    let beside = marks(&[&SHORT_LAST[..], &[NO_VICTIM]].concat()).0;
+    assert_eq!(beside.get(&(X.to_owned(), 0)), None, "x is a victim beside a busy lane: {beside:?}");
+}
+
 #[test]
 fn a_congested_lane_is_marked_beside_a_victim_lane() {
     for variant in &VARIANTS[..3] {

@@ -1,23 +1,25 @@
-//! Experiments from all of the space, checked in every respect: all pairs of choices in each run of the tests, others at
-//! random for as long as one likes (`make soak`).
+//! Experiments from all of the space, checked in every respect: all pairs of choices and some at random in each run of the tests, others
+//! at random for as long as one likes (`make soak`).
 
 mod checks;
 mod generator;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use checks::{Failure, Report, check, prepare};
+use checks::{Failure, check, prepare};
 use generator::cover::{Cover, breaking, random};
-use generator::known::{KNOWN, known};
 use generator::shrink::shrink;
 use generator::space::{Then, When};
 use generator::{Case, Draw, Space};
 
 /// The seed of the design that covers all pairs.
 const SEED: u64 = 11;
+
+/// The seed of the first experiment at random that every run of the tests checks, and the number of them.
+const FIRST_AT_RANDOM: u64 = 1;
+const AT_RANDOM: usize = 400;
 
 /// Failures that are shrunk and shown.
 const MOST_SHOWN: usize = 3;
@@ -35,26 +37,12 @@ fn at_random(space: &Space, seed: u64) -> Case {
     Case::new(space, point, draw.next())
 }
 
-/// Checks a case, but for known defects, which are noted.
-fn checked(space: &Space, case: &Case, met: &Mutex<BTreeSet<usize>>) -> Result<Report, Failure> {
-    let waived = |failure: &Failure| {
-        let found = known(space, &case.point, failure.check, &failure.message);
-        if let Some(number) = found {
-            met.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(number);
-        }
-        found.is_some()
-    };
-    check(&case.text(), &waived)
-}
-
 /// Shrinks a case that fails, saves it, and says how to repeat it.
 fn explain(space: &Space, case: &Case, failure: &Failure, name: &str) -> String {
-    let waived = |failure: &Failure| known(space, &case.point, failure.check, &failure.message).is_some();
-    let fails = |draft: &generator::Draft| {
-        check(&draft.to_string(), &waived).is_err_and(|found| found.check == failure.check)
-    };
+    let fails =
+        |draft: &generator::Draft| check(&draft.to_string()).is_err_and(|found| found.check == failure.check);
     let text = shrink(case.draft.clone(), fails).to_string();
-    let last = check(&text, &waived).err().map_or_else(String::new, |failure| failure.to_string());
+    let last = check(&text).err().map_or_else(String::new, |failure| failure.to_string());
     let path = saved(name, &text);
     format!(
         "\n{name}: {failure}\nwith {}\nshrunk: {last}\n{text}\nsaved as {}; repeat: make soak SOAK_FILE={0}\n",
@@ -90,11 +78,10 @@ fn in_parallel(work: impl Fn(usize) -> bool + Sync) {
 fn experiments_with_every_pair_of_choices_hold() {
     let space = Space::new();
     let cases = cases(&space);
-    let (failures, met) = (Mutex::new(Vec::new()), Mutex::new(BTreeSet::new()));
-    let reports = Mutex::new(Vec::new());
+    let (failures, reports) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
     in_parallel(|number| {
         let Some(case) = cases.get(number) else { return false };
-        match checked(&space, case, &met) {
+        match check(&case.text()) {
             Ok(report) => reports.lock().unwrap().push(report),
             Err(failure) => failures.lock().unwrap().push((number, failure)),
         }
@@ -112,18 +99,35 @@ fn experiments_with_every_pair_of_choices_hold() {
         .collect();
     let list: Vec<String> = failures.iter().map(|(number, failure)| format!("{number}: {failure}")).collect();
     assert!(failures.is_empty(), "{} of {} fail:\n{}\n{explained}", list.len(), cases.len(), list.join("\n"));
-    let met = met.into_inner().unwrap();
-    for (number, known) in KNOWN.iter().enumerate().filter(|(_, known)| !known.rare) {
-        assert!(
-            met.contains(&number),
-            "the known defect \"{}\" is met no more: remove its entry",
-            known.name
-        );
-    }
     let reports = reports.into_inner().unwrap();
     let busy = reports.iter().filter(|report| report.delivered > 100).count();
     assert!(busy * 2 > reports.len(), "only {busy} of {} deliver more than 100 packets", reports.len());
     assert!(reports.iter().any(|report| report.deadlocked) && reports.iter().any(|report| report.lost));
+}
+
+/// A stretch of `make soak` in every run of the tests, about a minute: always the same experiments, so that a failure repeats.
+#[test]
+fn experiments_at_random_hold() {
+    let space = Space::new();
+    let failures = Mutex::new(Vec::new());
+    in_parallel(|number| {
+        if number >= AT_RANDOM {
+            return false;
+        }
+        let seed = FIRST_AT_RANDOM + number as u64;
+        let case = at_random(&space, seed);
+        if let Err(failure) = check(&case.text()) {
+            eprintln!("{seed}: {failure}");
+            failures.lock().unwrap().push((seed, case, failure));
+        }
+        true
+    });
+    let failures = failures.into_inner().unwrap();
+    let explained = failures.iter().take(MOST_SHOWN);
+    let explained: String = explained
+        .map(|(seed, case, failure)| explain(&space, case, failure, &format!("seed-{seed}")))
+        .collect();
+    assert!(failures.is_empty(), "{} of {AT_RANDOM} fail\n{explained}", failures.len());
 }
 
 #[test]
@@ -191,15 +195,14 @@ fn soak() {
     let space = Space::new();
     if let Some(file) = std::env::var("SOAK_FILE").ok().filter(|file| !file.is_empty()) {
         let text = std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{file}: {e}"));
-        println!("{:?}", check(&text, &|_| false).unwrap_or_else(|failure| panic!("{file}: {failure}")));
+        println!("{:?}", check(&text).unwrap_or_else(|failure| panic!("{file}: {failure}")));
         return;
     }
     let pair = number("SOAK_PAIR").map(|number| cases(&space).swap_remove(number as usize));
     let seeded = number("SOAK_SEED").map(|seed| (seed, at_random(&space, seed)));
     if let Some((seed, case)) = pair.map(|case| (0, case)).or(seeded) {
         println!("{case:?}");
-        let met = Mutex::default();
-        if let Err(failure) = checked(&space, &case, &met) {
+        if let Err(failure) = check(&case.text()) {
             panic!("{}", explain(&space, &case, &failure, &format!("seed-{seed}")));
         }
         return;
@@ -214,11 +217,11 @@ fn soak_for(space: &Space, seconds: u64) {
         std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |now| now.as_secs());
     let first = first << 20;
     println!("seeds from {first} on, for {seconds} s; repeat one: make soak SOAK_SEED=n");
-    let (failed, done, met) = (Mutex::new(Vec::new()), AtomicUsize::new(0), Mutex::default());
+    let (failed, done) = (Mutex::new(Vec::new()), AtomicUsize::new(0));
     in_parallel(|number| {
         let seed = first + number as u64;
         let case = at_random(space, seed);
-        if let Err(failure) = checked(space, &case, &met) {
+        if let Err(failure) = check(&case.text()) {
             println!("{}", explain(space, &case, &failure, &format!("seed-{seed}")));
             failed.lock().unwrap().push(seed);
         }

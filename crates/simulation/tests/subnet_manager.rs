@@ -170,6 +170,59 @@ fn a_link_that_comes_back_is_activated() {
     assert_eq!(numbers(&outcome, "subnet_sweeps", "activated").last(), Some(&2.0));
 }
 
+/// Without traps only a switch's `PortStateChange` reports a link. It fails, and comes back at any time of the sweep that follows: also
+/// after its ports were read, and before tables are set. A link that only fails during that sweep is found as well.
+#[test]
+fn a_link_that_changes_during_a_sweep_is_found_without_traps() {
+    let options = [
+        ("subnet_manager.traps", "false"),
+        ("subnet_manager.sweep_interval", "\"300 us\""),
+        ("subnet_manager.timeout", "\"100 us\""),
+    ];
+    let swept = |plan: &str| {
+        let outcome = run(RING, &[&options[..], &[("faults.plan", plan)]].concat());
+        balanced(&outcome);
+        outcome
+    };
+    let first = swept(r#"[{ link = "S(1)-S(2)", at = "1 ms" }]"#);
+    assert_eq!(causes(&first), ["start", "change"]);
+    let times = |column| numbers(&first, "subnet_sweeps", column)[1];
+    let (begin, end) = (times("begin_ns"), times("end_ns"));
+    assert!(begin > 1.01e6 && end < 3e6, "{begin} {end}");
+    for step in 0..=26 {
+        let at = begin + (end - begin) * f64::from(step) / 24.0;
+        let back = swept(&format!(r#"[{{ link = "S(1)-S(2)", at = "1 ms", until = "{at} ns" }}]"#));
+        let activated: f64 = numbers(&back, "subnet_sweeps", "activated").iter().sum();
+        assert_eq!(activated, 2.0, "back at {at} ns of a sweep from {begin} to {end}");
+        assert_eq!((back.totals.in_flight, back.invariants.lost.no_route), (0, 0));
+        let other = format!(
+            r#"[{{ link = "S(1)-S(2)", at = "1 ms" }}, {{ link = "S(3)-S(0)", at = "{at} ns", until = "{} ns" }}]"#,
+            at + 20_000.0
+        );
+        let o = swept(&other);
+        let activated: f64 = numbers(&o, "subnet_sweeps", "activated").iter().sum();
+        if activated != 2.0 {
+            for c in [
+                "begin_ns",
+                "discovered_ns",
+                "addressed_ns",
+                "programmed_ns",
+                "end_ns",
+                "activated",
+                "requests",
+                "repeated",
+                "given_up",
+                "switches",
+                "cables",
+            ] {
+                eprintln!("{c} {:?}", numbers(&o, "subnet_sweeps", c));
+            }
+            eprintln!("{:?} {:?}", causes(&o), o.subnet);
+        }
+        assert_eq!(activated, 2.0, "another link fails at {at} ns for 20 us");
+    }
+}
+
 /// A switch that fails forgets its table; packets for its host have no route then.
 #[test]
 fn a_switch_that_comes_back_is_programmed_anew() {

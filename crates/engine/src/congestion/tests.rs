@@ -67,3 +67,20 @@ fn notifications_have_the_interval_of_dcqcn() {
     );
     assert_eq!(feedback("infiniband", "acknowledgement"), "Messages");
 }
+
+/// Without a threshold, or without a delay, credits are never late.
+#[test]
+fn credits_are_late_with_a_threshold_and_a_delay() {
+    let infiniband = |threshold: &str, delay: &str| {
+        let found = detector(&[
+            ("congestion_control.algorithm", "infiniband"),
+            ("congestion_control.infiniband.credit_starvation_threshold", threshold),
+            ("congestion_control.infiniband.credit_starvation_return_delay", delay),
+        ]);
+        !found.contains("starvation: None")
+    };
+    assert_eq!(
+        [("8", "1:3"), ("0", "1:3"), ("8", "0:0"), ("0", "0:0")].map(|(w, delay)| infiniband(w, delay)),
+        [true, false, false, false]
+    );
+}

@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use fabricsim_model::NullObserver;
+use fabricsim_model::{Crossing, NullObserver};
 
 use super::*;
 use crate::Prepared;
@@ -181,4 +181,43 @@ fn the_caller_is_asked_and_may_stop() {
     assert!(engine.now() > Time::us(100) && engine.now() < Time::ms(200));
     assert!(engine.credit_ramps() > 1);
     assert_eq!(engine.check_credits(), Ok(()));
+}
+
+/// Packets that have left for another partition, and have not been handed over, are in flight.
+#[test]
+fn packets_between_partitions_are_in_flight() {
+    let mut engine = prepared(TWO, &[]).engine(|| NullObserver);
+    engine.advance(Time::us(20), &mut |_, _| true);
+    let (mut with_mail, lookahead) = (0, engine.directory.lookahead);
+    for step in 1..100 {
+        let end = Time::us(20).saturating_add(Time(lookahead.0 * step));
+        engine.partitions[0].run(end, BUDGET);
+        let mail = engine.partitions[0].context.out.mail.iter();
+        with_mail += mail.filter(|message| matches!(message, Mail::Packet { .. })).count();
+        assert!(engine.totals().is_balanced(), "{:?}", engine.totals());
+        engine.partitions[1].run(end, BUDGET);
+        engine.exchange(end);
+        engine.now = end;
+    }
+    assert!(with_mail > 5, "{with_mail}");
+}
+
+/// Bytes of subnet management are reported only to an observer that captures the link.
+#[test]
+fn management_is_reported_where_it_is_captured() {
+    struct Captures(bool, u32);
+    impl Observer for Captures {
+        const CAPTURES: bool = true;
+        fn captures(&self, _: Time, _: u32) -> bool {
+            self.0
+        }
+        fn crossed(&mut self, _: &Crossing<'_>) {
+            self.1 += 1;
+        }
+    }
+    for (captures, reported) in [(false, 0), (true, 1)] {
+        let mut engine = prepared(TWO, &[("run.partitions", "1")]).engine(|| Captures(captures, 0));
+        engine.send_management(0, 290, |write| write(&[0; 290]));
+        assert_eq!(engine.observers().map(|observer| observer.1).sum::<u32>(), reported);
+    }
 }

@@ -1,6 +1,8 @@
 use fabricsim_model::NullObserver;
 use fabricsim_units::Vl;
 
+use fabricsim_routing::RoutingFunction;
+
 use super::*;
 use crate::testing::prepare;
 
@@ -113,4 +115,25 @@ duration = "1 s"
     engine.set_multicast_ports(SwitchId(1), 0, &[]);
     let tables = engine.partitions[0].context.multicast.ports(SwitchId(1), 0);
     assert!(tables.is_empty(), "{tables:?}");
+}
+
+/// With forwarding tables levels of paths, and lanes of hosts and of switches, can be set.
+#[test]
+fn tables_of_a_subnet_can_be_set() {
+    let routing = [
+        ("routing.algorithm", "opensm"),
+        ("routing.engine", "minhop"),
+        ("switch.sl2vl", "[0, 1]"),
+        ("subnet_manager.start", "configured"),
+    ];
+    let mut engine = engine(&routing);
+    let to = Destination { host: HostId(0), path: 0 };
+    let level = |engine: &Engine<NullObserver>, from| {
+        let context = &engine.partitions[0].context;
+        (context.rules.has_levels_of_paths, context.routing.service_level(HostId(from), to, 0))
+    };
+    engine.set_levels(6, 2, |from, to| if to.host == HostId(0) { from.0 as u8 } else { 0 });
+    assert_eq!([1, 5].map(|from| level(&engine, from)), [(true, 1), (true, 5)]);
+    assert!(engine.set_lanes_of_host(HostId(1), [1; 16]));
+    assert!(engine.set_lanes_of_switch(SwitchId(1), (PortNo(0), PortNo(1)), [1; 16]));
 }

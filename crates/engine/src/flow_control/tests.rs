@@ -49,3 +49,11 @@ fn a_link_that_is_trained_anew_has_no_credits_until_they_are_announced() {
         assert_eq!(engine.check_credits(), Ok(()));
     }
 }
+
+/// At first a port may send as many blocks as the buffer at the other end has: 16 of 64 B.
+#[test]
+fn the_first_limit_is_the_buffer() {
+    let engine = prepare(FABRIC, &[]).engine(|| NullObserver);
+    let flow = format!("{:?}", engine.partitions[0].context.ports.flow.as_ref().expect("packets control it"));
+    assert_eq!((flow.matches("limit: 16,").count(), flow.matches("limit: ").count()), (12, 12));
+}

@@ -123,3 +123,35 @@ fn a_snapshot_has_its_parts() {
     assert_eq!(queues.queued(), found.queued());
     assert_eq!((queues.lane(0, Vl(0)), queues.lanes.len(), queues.hosts.len()), (None, 0, 0));
 }
+
+/// A stall that begins now has not lasted yet, though it is known in advance.
+#[test]
+fn a_host_is_blocked_from_the_next_picosecond_on() {
+    let one_lane = [("switch.virtual_lanes", "1")];
+    let mut engine = prepare(ROW, &one_lane).engine(crate::testing::Log::default);
+    engine.advance(Time::us(20), &mut |_, _| true);
+    let ends: Vec<Time> = engine.finish().remove(0).stalls;
+    assert!(ends.len() > 20, "{}", ends.len());
+    let mut blocked = 0;
+    for &now in ends.iter().take(40) {
+        let mut engine = prepare(ROW, &one_lane).engine(|| NullObserver);
+        engine.advance(now, &mut |_, _| true);
+        let hosts = engine.snapshot(Extent::Everything).hosts;
+        assert!(hosts.iter().all(|host| host.blocked_since.is_none_or(|since| since < now)), "{hosts:?}");
+        blocked += hosts.iter().filter(|host| host.blocked_since.is_some()).count();
+    }
+    assert!(blocked > 0);
+}
+
+/// With combined input and output queues packets wait before a staging buffer of the output's, and in it.
+#[test]
+fn packets_wait_before_the_buffers_of_outputs() {
+    for (queueing, expected) in [("cioq", true), ("voq", false)] {
+        let mut engine = prepare(ROW, &[("switch.queueing", queueing), ("switch.staging.buffer", "128 B")])
+            .engine(|| NullObserver);
+        engine.advance(Time::us(20), &mut |_, _| true);
+        let snapshot = engine.snapshot(Extent::Everything);
+        let is_before = |queue: &&Queue| matches!(queue.place, BufferKind::BeforeStaging { .. });
+        assert_eq!(snapshot.queues.iter().any(|queue| is_before(&queue)), expected, "{queueing}");
+    }
+}

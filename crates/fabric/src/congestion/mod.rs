@@ -40,6 +40,8 @@ pub struct Departure {
     pub lane: Vl,
     /// Its size in flow-control units.
     pub blocks: u32,
+    /// True if it has data.
+    pub is_data: bool,
     /// Its time on the output's link.
     pub packet_time: Time,
 }
@@ -62,8 +64,10 @@ pub struct Detector {
     by_input: bool,
     /// By (output, lane), or by (output, lane, input).
     places: Table<WaitingBlocks>,
-    /// By output: lanes, a bit for each, that had to wait for credits since a packet that waited for them left last.
+    /// By output: lanes, a bit for each, that had to wait for credits before the last packets that left, of the size of the largest in all.
     waited: Table<u16>,
+    /// Blocks that have left since a lane had to wait for credits; by (output, lane).
+    since: Table<u32>,
     /// Blocks of the largest packet so far.
     largest: u32,
     detection: Detection,
@@ -85,9 +89,9 @@ impl Detector {
         let by_input = matches!(detection, Detection::Buffer(_));
         let count = ports * lanes * if by_input { ports } else { 1 };
         let places = Table::new(vec![WaitingBlocks::default(); count]);
-        let waited = Table::new(vec![0; ports]);
+        let (waited, since) = (Table::new(vec![0; ports]), Table::new(vec![0; ports * lanes]));
         let mut detector =
-            Self { ports, lanes, by_input, places, waited, largest: 0, detection, starvation: None };
+            Self { ports, lanes, by_input, places, waited, since, largest: 0, detection, starvation: None };
         (0..count).for_each(|place| detector.find_quiet(place));
         detector
     }
@@ -143,15 +147,36 @@ impl Detector {
 
     /// A packet of `blocks` leaves; true if it has no effect. If false, the caller must call [`Detector::leaves`].
     #[inline(always)]
-    pub fn leaves_quietly(&mut self, input: usize, (output, lane): (usize, Vl), blocks: u32) -> bool {
+    pub fn leaves_quietly(
+        &mut self,
+        input: usize,
+        (output, lane): (usize, Vl),
+        (blocks, is_data): (u32, bool),
+    ) -> bool {
         let number = self.place(output, lane, input);
         let place = &mut self.places[number];
         let quiet = place.waiting <= place.quiet_up_to;
         if quiet {
             place.waiting -= blocks;
-            self.waited[output] &= !(1 << lane.0);
+            self.had_to_wait((output, lane), (blocks, is_data));
         }
         quiet
+    }
+
+    /// A packet of `blocks` leaves: true if its lane had to wait for credits, for it or for those of a packet of the largest size before it.
+    /// A short packet with data finds credits that are not enough for a full one: they do not make a root of a victim.
+    #[inline(always)]
+    fn had_to_wait(&mut self, (output, lane): (usize, Vl), (blocks, is_data): (u32, bool)) -> bool {
+        let bit = 1 << lane.0;
+        if self.waited[output] & bit == 0 {
+            return false;
+        }
+        let since = &mut self.since[output * self.lanes + lane.index()];
+        *since += blocks;
+        if *since >= self.largest || !is_data {
+            self.waited[output] &= !bit;
+        }
+        true
     }
 
     /// A packet of `blocks` that waits for an output, of the input port `input`, waits for lane `to` from now on, not for lane
@@ -185,6 +210,8 @@ impl Detector {
     #[inline]
     pub fn wait_for_credits(&mut self, output: usize, lanes: u16) {
         self.waited[output] |= lanes;
+        let of_output = self.since.iter_mut().skip(output * self.lanes).take(self.lanes);
+        of_output.enumerate().filter(|(lane, _)| lanes >> lane & 1 != 0).for_each(|(_, since)| *since = 0);
     }
 
     /// A packet leaves; only `eligible` ones (with data) are marked. `random` gives its random stream at this switch.
@@ -195,9 +222,8 @@ impl Detector {
         eligible: bool,
         random: impl FnOnce() -> Random,
     ) -> DepartureEffect {
-        let Departure { input, in_lane, output, lane, blocks, packet_time } = departure;
-        let had_credits = self.waited[output] >> lane.0 & 1 == 0;
-        self.waited[output] &= !(1 << lane.0);
+        let Departure { input, in_lane, output, lane, blocks, is_data, packet_time } = departure;
+        let had_credits = !self.had_to_wait((output, lane), (blocks, is_data));
         let place = self.place(output, lane, input);
         let before = self.places[place].waiting;
         self.places[place].waiting = before - blocks;

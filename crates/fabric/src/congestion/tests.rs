@@ -5,7 +5,7 @@ const RULE: ThresholdRule =
 
 fn departure(input: usize, blocks: u32) -> Departure {
     let packet_time = Time::ns(100);
-    Departure { input, in_lane: Vl(0), output: 2, lane: Vl(0), blocks, packet_time }
+    Departure { input, in_lane: Vl(0), output: 2, lane: Vl(0), blocks, is_data: true, packet_time }
 }
 
 fn leaves(detector: &mut Detector, departure: Departure) -> DepartureEffect {
@@ -30,8 +30,8 @@ fn inputs_add_up_or_stand_alone() {
 fn lanes_of_a_port_are_roots_or_victims_each_on_its_own() {
     let rules = vec![Threshold::new(RULE); 3 * 2];
     let mut detector = Detector::new(3, 2, Detection::Output(rules));
-    for lane in [Vl(0), Vl(1)] {
-        detector.waits((0, lane), (2, lane), 40);
+    for lane in [Vl(0), Vl(1)].repeat(10) {
+        detector.waits((0, lane), (2, lane), 4);
     }
     let marked = |detector: &mut Detector, lane| {
         let departure = Departure { in_lane: lane, lane, ..departure(0, 4) };
@@ -41,6 +41,25 @@ fn lanes_of_a_port_are_roots_or_victims_each_on_its_own() {
     assert!(marked(&mut detector, Vl(1)), "lane 1 has credits");
     assert!(!marked(&mut detector, Vl(0)), "lane 0 had to wait, although lane 1 was sending");
     assert!(marked(&mut detector, Vl(0)), "and did not have to wait a second time");
+}
+
+#[test]
+fn short_packets_do_not_make_a_root_of_a_victim() {
+    let mut detector = Detector::new(3, 1, Detection::Output(vec![Threshold::new(RULE); 3]));
+    for _ in 0..10 {
+        detector.waits((0, Vl(0)), (2, Vl(0)), 4);
+    }
+    detector.wait_for_credits(2, 1);
+    let marked = |detector: &mut Detector, blocks| leaves(detector, departure(0, blocks)).marked;
+    // A short packet, and the full one after it: four blocks in all, as many as the largest packet, are reached by the second.
+    assert_eq!([1, 4, 4].map(|blocks| marked(&mut detector, blocks)), [false, false, true]);
+    detector.wait_for_credits(2, 1);
+    assert_eq!([2, 2, 2].map(|blocks| marked(&mut detector, blocks)), [false, false, true]);
+    // A wait counts anew.
+    detector.wait_for_credits(2, 1);
+    assert!(!marked(&mut detector, 2));
+    detector.wait_for_credits(2, 1);
+    assert_eq!([2, 2, 2].map(|blocks| marked(&mut detector, blocks)), [false, false, true]);
 }
 
 #[test]
@@ -140,16 +159,16 @@ fn buffers_starve_apart() {
 fn few_blocks_come_and_go_quietly() {
     let mut detector = Detector::new(3, 1, Detection::Output(vec![Threshold::new(RULE); 3]));
     detector.waits((0, Vl(0)), (2, Vl(0)), 10);
-    assert!(detector.leaves_quietly(0, (2, Vl(0)), 4));
+    assert!(detector.leaves_quietly(0, (2, Vl(0)), (4, true)));
     assert_eq!(detector.waiting(2, Vl(0)), 6);
     detector.waits((0, Vl(0)), (2, Vl(0)), 5);
-    assert!(!detector.leaves_quietly(0, (2, Vl(0)), 4), "11 wait, and it is congested");
+    assert!(!detector.leaves_quietly(0, (2, Vl(0)), (4, true)), "11 wait, and it is congested");
     assert_eq!(detector.waiting(2, Vl(0)), 11, "it is left to `leaves`");
     let red = Red::new(RedRule { k_min: 10, k_max: 20, p_max: 0.5 });
     let mut detector = Detector::new(3, 1, Detection::Red(red));
     for (blocks, congested) in [(10, false), (1, true)] {
         detector.waits((0, Vl(0)), (2, Vl(0)), blocks);
         assert_eq!(detector.is_congested(2, Vl(0)), congested);
-        assert_eq!(detector.leaves_quietly(0, (2, Vl(0)), 0), !congested);
+        assert_eq!(detector.leaves_quietly(0, (2, Vl(0)), (0, true)), !congested);
     }
 }

@@ -1,6 +1,6 @@
 //! Forwarding of the packet that an output has chosen.
 
-use fabricsim_model::{Grant, LossCause, Observer};
+use fabricsim_model::{Grant, LossCause, Observer, PacketKind};
 use fabricsim_routing::RoutingFunction;
 use fabricsim_spec::Queueing;
 use fabricsim_units::{Time, Vl};
@@ -162,10 +162,10 @@ impl Switch {
         let in_port = self.first_port + input as u32;
         let byte_time = context.ports.senders[self.first_port as usize + output].byte_time;
         let watched = !F::PLAIN
-            && self
-                .detector
-                .as_mut()
-                .is_some_and(|detector| !detector.leaves_quietly(input, (output, waited_for), blocks));
+            && self.detector.as_mut().is_some_and(|detector| {
+                let is_data = context.arena[packet].packet.kind == PacketKind::Data;
+                !detector.leaves_quietly(input, (output, waited_for), (blocks, is_data))
+            });
         let late =
             if watched { self.mark(context, (output, out_lane), (input, lane), packet) } else { Time::ZERO };
         if F::OPTIONAL && self.unstage(context, position, (bytes, blocks), byte_time) {

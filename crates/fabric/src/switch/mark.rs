@@ -4,12 +4,13 @@ use fabricsim_model::{Observer, PacketKind};
 use fabricsim_units::{Time, Vl};
 
 use super::Switch;
-use crate::PartitionContext;
 use crate::congestion::Departure;
+use crate::{PartitionContext, Ports, Slot};
 
 impl Switch {
     /// Notifies the detector of the lanes that wait for credits: those for which a packet is ready and could be read, if
-    /// `output`, whose link is free, has space at the other end for none such.
+    /// `output`, whose link is free, has no space at the other end for the largest packet so far. A shorter one with data may go, but what is left of a full
+    /// buffer does not make a root of a victim.
     #[inline(never)]
     pub(super) fn note_lanes_without_credits<R, B, O>(
         &mut self,
@@ -22,7 +23,7 @@ impl Switch {
         let (ports, now) = (&mut context.ports, context.now);
         let largest = detector.largest().max(least);
         let lanes = self.layout.lanes as u8;
-        if (0..lanes).all(|lane| ports.has_space(port, Vl(lane), largest, now)) {
+        if (0..lanes).all(|lane| has_space_for(ports, (port, Vl(lane)), largest, now)) {
             return;
         }
         let (mut with, mut without) = (0_u16, 0_u16);
@@ -43,9 +44,9 @@ impl Switch {
                 if slot.ready > now || with & group != 0 {
                     continue;
                 }
-                let blocks = slot.blocks.max(least);
+                let blocks = credits_of_root(slot, largest, least);
                 let allowed = ports.selectable(slot.hop.lanes, slot.flow());
-                if allowed.iter().any(|lane| ports.has_space(port, lane, blocks, now)) {
+                if allowed.iter().any(|lane| has_space_for(ports, (port, lane), blocks, now)) {
                     with |= group;
                 } else {
                     without |= group;
@@ -76,6 +77,7 @@ impl Switch {
             output,
             lane: slot.hop.lanes.first,
             blocks: slot.blocks,
+            is_data: slot.packet.kind == PacketKind::Data,
             packet_time: sender.byte_time.duration(slot.packet.bytes),
         };
         let (id, rules) = (self.id, &context.rules);
@@ -94,4 +96,15 @@ impl Switch {
     pub fn detector(&self) -> Option<&crate::congestion::Detector> {
         self.detector.as_deref()
     }
+}
+
+/// Blocks of credits that make a root of the lane for which a packet waits: for data those of the largest packet so far.
+pub(super) fn credits_of_root(slot: &Slot, largest: u32, least: u32) -> u32 {
+    if slot.packet.kind == PacketKind::Data { largest } else { slot.blocks.max(least) }
+}
+
+/// True if a lane has credits for so many blocks, or for its whole buffer if that is smaller.
+pub(super) fn has_space_for(ports: &mut Ports, (port, lane): (u32, Vl), blocks: u32, now: Time) -> bool {
+    let blocks = blocks.min(ports.capacity(port, lane));
+    ports.has_space(port, lane, blocks, now)
 }

@@ -6,6 +6,7 @@ use fabricsim_spec::Arbiter;
 use fabricsim_units::{Time, Vl};
 
 use super::Switch;
+use super::mark::{credits_of_root, has_space_for};
 use crate::separable::{Head, Separable};
 use crate::{AllFeatures, NONE, Outbox, PartitionContext};
 
@@ -63,6 +64,8 @@ impl Switch {
     ) {
         let Some(detector) = &mut self.detector else { return };
         let (ports, now, first_port) = (&mut context.ports, context.now, self.first_port);
+        let least = context.rules.least_space;
+        let (largest, arena) = (detector.largest().max(least), &context.arena);
         let group = |head: &Head| (head.output, head.allowed.first);
         for (i, head) in rounds.heads.iter().enumerate() {
             let port = first_port + head.output as u32;
@@ -75,7 +78,9 @@ impl Switch {
                 if other.here_at <= now
                     && ports.receivers[first_port as usize + other.input].readable_at <= now
                 {
-                    let has = other.allowed.iter().any(|lane| ports.has_space(port, lane, other.blocks, now));
+                    let blocks = credits_of_root(&arena[other.packet], largest, least);
+                    let has =
+                        other.allowed.iter().any(|lane| has_space_for(ports, (port, lane), blocks, now));
                     with |= has;
                     without |= !has;
                 }

@@ -2,7 +2,6 @@
 
 use fabricsim_subnet::NO_PORT;
 use fabricsim_wire::field::Table;
-use fabricsim_wire::ids::Lid;
 use fabricsim_wire::mad::smp::{
     GuidInfo, LinearForwardingTable, NodeInfo, PKeyTable, PortInfo, SmpAttribute,
 };
@@ -107,10 +106,5 @@ impl Agent {
         let switch = self.switch.ok_or(NOT_SUPPORTED)?;
         let first = (modifier as usize).saturating_mul(BLOCK);
         if first < usize::from(switch.linear_fdb_cap) { Ok(first) } else { Err(INVALID) }
-    }
-
-    /// The highest LID in the linear forwarding table; 0 if there is none.
-    pub fn table_top(&self) -> Lid {
-        self.switch.map(|switch| switch.linear_fdb_top).unwrap_or_default()
     }
 }

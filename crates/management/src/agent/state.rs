@@ -93,6 +93,13 @@ impl Agent {
         self.change_link(number, PortState::DOWN, PortPhysicalState::POLLING);
     }
 
+    /// A manager knows the states of all ports: their changes up to now are acknowledged.
+    pub fn acknowledge_changes(&mut self) {
+        if let Some(switch) = &mut self.switch {
+            switch.port_state_change = false;
+        }
+    }
+
     fn change_link(&mut self, number: u8, state: PortState, physical: PortPhysicalState) {
         let Some(port) = self.ports.get_mut(usize::from(number)).filter(|_| number > 0) else { return };
         (port.port_state, port.port_physical_state) = (state, physical);

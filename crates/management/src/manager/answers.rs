@@ -17,6 +17,10 @@ impl Manager {
                 self.found.nodes[node].description = description.text.text();
             }
             (Purpose::Switch(node), SmpAttribute::SwitchInfo(info)) => self.found_switch(node, info),
+            (Purpose::Acknowledge(node), SmpAttribute::SwitchInfo(_)) => self.acknowledged(node),
+            (Purpose::PortAgain { node, port }, SmpAttribute::PortInfo(info)) => {
+                self.found_port_again(node, port, info);
+            }
             (Purpose::Port { node, port }, SmpAttribute::PortInfo(info)) => self.found_port(node, port, info),
             (Purpose::OtherManager { .. }, SmpAttribute::SMInfo(info)) => {
                 self.found_manager(info, &request.path);
@@ -61,7 +65,7 @@ impl Manager {
                 self.known_quality.forget(self.found.nodes[node].info.node_guid.0);
                 self.is_incomplete = true;
             }
-            Purpose::Set => self.is_incomplete = true,
+            Purpose::Set | Purpose::Acknowledge(_) | Purpose::PortAgain { .. } => self.is_incomplete = true,
         }
     }
 }

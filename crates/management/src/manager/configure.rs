@@ -119,8 +119,8 @@ impl Manager {
         let (guid, path) = (found.info.node_guid.0, found.path.clone());
         let top = Lid((row.len() - 1) as u16);
         let info = found.switch.unwrap_or_default();
-        if info.linear_fdb_top != top || info.port_state_change {
-            let wanted = SwitchInfo { linear_fdb_top: top, ..info };
+        if info.linear_fdb_top != top {
+            let wanted = SwitchInfo { linear_fdb_top: top, port_state_change: false, ..info };
             let attribute = SmpAttribute::SwitchInfo(wanted);
             self.requests.push(Request::set(Purpose::Set, attribute, 0, &path));
         }

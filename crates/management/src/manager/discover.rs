@@ -6,7 +6,7 @@ use fabricsim_wire::mad::smp::{
 };
 
 use super::requests::{Purpose, Request};
-use super::{Manager, Stage};
+use super::{Manager, Stage, SweepCause};
 use crate::agent::IS_SM;
 
 impl Manager {
@@ -32,18 +32,13 @@ impl Manager {
             if is_switch {
                 let tables = SmpAttribute::SwitchInfo(SwitchInfo::default());
                 self.requests.push(Request::get(Purpose::Switch(node), tables, 0, path));
-                (0..=info.num_ports).for_each(|port| self.ask_port(node, port));
+                (0..=info.num_ports).for_each(|port| self.ask_port_by(node, port, path));
             }
         }
         // Of an adapter, only the ports that can be reached are known: others may be in other subnets.
         if !is_switch && !self.found.nodes[node].ports.contains_key(&arrived_on) {
             self.ask_port_by(node, arrived_on, path);
         }
-    }
-
-    fn ask_port(&mut self, node: usize, port: u8) {
-        let path = self.found.nodes[node].path.clone();
-        self.ask_port_by(node, port, &path);
     }
 
     fn ask_port_by(&mut self, node: usize, port: u8, path: &[u8]) {
@@ -90,11 +85,51 @@ impl Manager {
             (sweep.switches, sweep.adapters) = (switches as u32, adapters as u32);
             sweep.cables = (ends / 2) as u32;
         }
+        let was_master = self.state == SmState::MASTER;
         if self.elect(now) {
             self.state = SmState::MASTER;
-            self.stage = Stage::Addressing;
-            self.program_partitions();
-            self.address();
+            self.stage = Stage::Acknowledging;
+            // Another master has to find the same changes. In the sweep by which a manager becomes the master, all switches have changed:
+            // its first light sweep finds them.
+            if was_master && self.others.iter().all(|other| !other.is_master()) {
+                self.acknowledge();
+            }
         }
+    }
+
+    /// Clears the `PortStateChange` of switches, as OpenSM does after the discovery (`osm_reset_switch_state_change_bit`), and reads their
+    /// ports once more: what has changed since they were read, and before the bit was cleared, no light sweep would find.
+    fn acknowledge(&mut self) {
+        for (node, found) in self.found.nodes.iter().enumerate() {
+            if let Some(info) = found.switch.filter(|info| info.port_state_change) {
+                let attribute = SmpAttribute::SwitchInfo(info);
+                self.requests.push(Request::set(Purpose::Acknowledge(node), attribute, 0, &found.path));
+            }
+        }
+    }
+
+    /// The change of a switch's ports is cleared.
+    pub(super) fn acknowledged(&mut self, node: usize) {
+        let found = &self.found.nodes[node];
+        for port in 1..=found.info.num_ports {
+            let attribute = SmpAttribute::PortInfo(PortInfo::default());
+            let purpose = Purpose::PortAgain { node, port };
+            self.requests.push(Request::get(purpose, attribute, port.into(), &found.path));
+        }
+    }
+
+    /// A port has been read once more: if it has changed, another sweep follows.
+    pub(super) fn found_port_again(&mut self, node: usize, port: u8, info: &PortInfo) {
+        let before = self.found.nodes[node].ports.get(&port).map(|before| before.port_state);
+        if before != Some(info.port_state) {
+            self.due.get_or_insert(SweepCause::Change);
+        }
+    }
+
+    /// Begins to configure the subnet.
+    pub(super) fn configure(&mut self) {
+        self.stage = Stage::Addressing;
+        self.program_partitions();
+        self.address();
     }
 }

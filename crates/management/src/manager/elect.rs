@@ -5,6 +5,7 @@ use fabricsim_wire::ids::Guid;
 use fabricsim_wire::mad::Method;
 use fabricsim_wire::mad::smp::{DirectedSmp, SmInfo, SmState, SmpAttribute, SwitchInfo};
 
+use super::quality::KnownQuality;
 use super::requests::{Purpose, Request};
 use super::{Manager, Stage, SweepCause};
 
@@ -16,6 +17,13 @@ const HAND_OVER: u32 = 1;
 pub(super) struct Other {
     info: SmInfo,
     path: Box<[u8]>,
+}
+
+impl Other {
+    /// True if it was a master when it was discovered.
+    pub(super) fn is_master(&self) -> bool {
+        self.info.state == SmState::MASTER
+    }
 }
 
 impl Manager {
@@ -34,6 +42,9 @@ impl Manager {
     pub fn answer(&mut self, request: &DirectedSmp, now: Time) -> DirectedSmp {
         self.act_count += 1;
         if request.method == Method::SET && request.modifier == HAND_OVER {
+            // The other one has set tables since this one did.
+            self.known_tables.clear();
+            self.known_quality = KnownQuality::default();
             match self.state {
                 SmState::STANDBY => {
                     self.state = SmState::MASTER;
@@ -110,6 +121,8 @@ impl Manager {
     }
 
     fn replace_master(&mut self, now: Time) {
+        self.known_tables.clear();
+        self.known_quality = KnownQuality::default();
         self.state = SmState::DISCOVERING;
         self.requests.clear();
         self.begin_sweep(SweepCause::MasterLost, now);

@@ -36,6 +36,8 @@ enum Stage {
     Idle,
     /// Nodes and ports are read.
     Discovering,
+    /// Changes of ports are acknowledged.
+    Acknowledging,
     /// LIDs are set.
     Addressing,
     /// Tables are computed until a time.
@@ -320,6 +322,7 @@ impl Manager {
                     return;
                 }
                 Stage::Discovering => self.end_discovery(now),
+                Stage::Acknowledging => self.configure(),
                 Stage::Addressing => {
                     if let Some(sweep) = self.sweep() {
                         sweep.addressed = Some(now);

@@ -18,6 +18,10 @@ pub(super) enum Purpose {
     Description(usize),
     /// Tables of a switch.
     Switch(usize),
+    /// Clearing the change of a switch's ports.
+    Acknowledge(usize),
+    /// A port of a switch, whose change was cleared.
+    PortAgain { node: usize, port: u8 },
     /// A port of a node.
     Port { node: usize, port: u8 },
     /// The manager on a port of a node.

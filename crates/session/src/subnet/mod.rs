@@ -237,6 +237,7 @@ impl SubnetState {
         debug_assert_eq!(ended, Ok(()));
         for (node, agent) in self.nodes.iter_mut().zip(loopback.agents) {
             node.agent = agent;
+            node.agent.acknowledge_changes();
         }
         // It goes on from there: the start of a session is not a sweep.
         self.managers[0].manager = manager.without_history();

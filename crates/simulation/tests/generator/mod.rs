@@ -11,7 +11,6 @@ mod engines;
 mod faults;
 mod host;
 mod job;
-pub mod known;
 mod links;
 mod measure;
 mod routing;

@@ -76,3 +76,39 @@ fn two_parts_of_a_subnet_become_one() {
         }
     }
 }
+
+/// The cable between the parts comes back at any time of their first sweeps, in which each manager sets tables for its own part only. One
+/// manager is left at last, and every host is reached, with traps and without.
+#[test]
+fn parts_that_become_one_at_any_time_have_one_master() {
+    for traps in ["true", "false"] {
+        for until in (1..=30).map(|step| step * 40) {
+            let plan = format!(r#"[{{ link = "S(3)-S(4)", at = "100 ns", until = "{until} us" }}]"#);
+            let set = [
+                ("topology.mesh", "{ dimensions = [6], hosts_per_switch = 1 }"),
+                ("subnet_manager.nodes", r#"["H(0).0", "H(5).0"]"#),
+                ("subnet_manager.start", "\"configured\""),
+                ("subnet_manager.sweep_interval", "\"500 us\""),
+                ("subnet_manager.poll_interval", "\"300 us\""),
+                ("subnet_manager.timeout", "\"100 us\""),
+                ("subnet_manager.traps", traps),
+                ("faults.plan", &plan),
+                ("traffic.0.sources", r#"["*"]"#),
+                ("traffic.0.pattern", "\"uniform\""),
+                ("traffic.0.injection", "\"constant\""),
+                ("traffic.0.load", "0.1"),
+                ("traffic.0.start", "\"12 ms\""),
+                ("run.duration", "\"13 ms\""),
+            ];
+            let outcome = run(LINE, &set);
+            balanced(&outcome);
+            let found = summary(&outcome);
+            assert_eq!(found.masters.len(), 1, "until {until} us, traps {traps}: {found:?}");
+            let (delivered, dropped) = (outcome.invariants.delivered, outcome.invariants.dropped);
+            assert!(
+                delivered > 500 && dropped == 0,
+                "until {until} us, traps {traps}: {delivered} {dropped}"
+            );
+        }
+    }
+}

@@ -63,3 +63,25 @@ fn an_acknowledgement_that_waits_is_left() {
     pacing.answered();
     assert!(pacing.is_empty());
 }
+
+/// What is in flight is given up at its time-out, not after it.
+#[test]
+fn a_full_window_is_given_up_at_its_time_out() {
+    let mut pacing = pacing(&[("congestion_control.algorithm", "swift")]);
+    let to = (HostId(1), 0);
+    let packet = Packet::new(PacketKind::Data, (HostId(0), HostId(1)), 1000, Time::ZERO);
+    let times = (Time::ZERO, Time::ZERO);
+    let mut sent = 0;
+    while pacing.allowed_at(to, Time::ZERO, &mut NullObserver) == Time::ZERO {
+        pacing.sent(&packet, false, times, &mut NullObserver);
+        sent += 1;
+        assert!(sent < 10_000, "the window has an end");
+    }
+    let expires = pacing.allowed_at(to, Time::ZERO, &mut NullObserver);
+    let key = pacing.key(to.0, to.1);
+    let in_flight = |pacing: &mut Pacing| pacing.flights.get(key).map_or(0, |flight| flight.bytes);
+    assert_eq!(pacing.allowed_at(to, Time(expires.0 - 1), &mut NullObserver), expires);
+    assert_eq!(in_flight(&mut pacing), sent * 1000);
+    pacing.allowed_at(to, expires, &mut NullObserver);
+    assert_eq!(in_flight(&mut pacing), 0);
+}

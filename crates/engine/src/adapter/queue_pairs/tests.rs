@@ -382,3 +382,17 @@ fn receive_requests_that_are_not_counted_do_not_run_out() {
     assert_eq!(log.completed, [0, 1, 2, 3, 4]);
     assert_eq!((counters(&there).executed, counters(&there).dropped), (5, 0));
 }
+
+/// A connection that fails while it waits for its turn leaves the turns of the others.
+#[test]
+fn a_connection_that_fails_takes_no_turn_of_others() {
+    let [mut here, ..] = hosts(&[("queue_pairs.retry_count", "0")]);
+    let mut log = Log::default();
+    here.open(message(1, 1, 1000), false, Time::ZERO);
+    let _lost = send(&mut here, Time::ZERO);
+    here.open(message(1, 2, 1000), false, Time::us(1));
+    here.open(message(2, 3, 1000), false, Time::us(1));
+    assert_eq!(here.turns(), 2);
+    here.expire(TIMEOUT, &mut log);
+    assert_eq!((here.turns(), here.candidate(0).unwrap().destination), (1, HostId(2)));
+}
