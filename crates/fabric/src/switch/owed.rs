@@ -160,7 +160,9 @@ impl Switch {
                 larger.push(of);
             }
         });
-        larger.into_iter().for_each(|of| self.owe(output, of));
+        for of in larger {
+            self.owe(output, of);
+        }
     }
 
     /// The packet that is owed a turn by `output` for longest among those that it could send now, those on lanes of priority first; and

@@ -227,7 +227,7 @@ pub fn lanes(build: &Build) -> u8 {
         | ("megafly" | "hyperx", "valiant")
         | ("megafly", "ugal-l")
         | ("torus" | "ring" | "grid", _) => 2,
-        // Layers of all engines on fabrics of this size; on dragonflies one more with `via = "router"`.
+        // Layers of all engines on fabrics of this size; on dragonflies one more with `via = "router"` or `"host"`.
         (_, "opensm") | ("dragonfly", "valiant" | "ugal-l" | "ugal-g" | "piggyback") => 4,
         ("dragonfly", "par") => 5,
         ("dragonfly", "par-6/2") => 6,
@@ -294,6 +294,10 @@ fn write(build: &mut Build) {
     {
         build.draft.text("lane_policy", policy);
     }
+    let may_look_ahead = build.is("delays", "some")
+        && build.is("faults", "none")
+        && !build.is("queueing", "cioq")
+        && !build.is("rate_mismatch", "hold-output");
     let Build { draw, draft, graph, .. } = build;
     let grid = match &graph.shape {
         fabricsim_topology::Shape::Grid(shape) => shape.dimensions.len(),
@@ -312,12 +316,24 @@ fn write(build: &mut Build) {
         _ => {}
     }
     write_choice(draw, draft, algorithm, topology);
+    if may_look_ahead
+        && matches!(
+            algorithm,
+            "up-down-adaptive" | "ugal-l" | "ugal-g" | "piggyback" | "par" | "par-6/2" | "dal"
+        )
+    {
+        draft.key("lookahead", draw.pick(&["true", "false"]));
+    }
 }
 
 /// Keys of algorithms that choose among routes.
 fn write_choice(draw: &mut Draw, draft: &mut Draft, algorithm: &str, topology: &str) {
     if matches!(algorithm, "valiant" | "ugal-l" | "ugal-g" | "piggyback" | "par") && topology == "dragonfly" {
-        draft.text("via", draw.pick(&["group", "router"]));
+        let by_host = matches!(algorithm, "ugal-l" | "ugal-g" | "piggyback");
+        draft.text(
+            "via",
+            draw.pick(if by_host { &["group", "router", "host"] } else { &["group", "router"][..] }),
+        );
     }
     if matches!(algorithm, "ugal-l" | "ugal-g" | "piggyback" | "par" | "par-6/2" | "dal") {
         draft.key("threshold", draw.pick(&["0", "0.5", "3"]));
