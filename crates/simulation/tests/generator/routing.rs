@@ -298,6 +298,7 @@ fn write(build: &mut Build) {
         && build.is("faults", "none")
         && !build.is("queueing", "cioq")
         && !build.is("rate_mismatch", "hold-output");
+    let looks_ahead = build.is("switching", "cut-through");
     let Build { draw, draft, graph, .. } = build;
     let grid = match &graph.shape {
         fabricsim_topology::Shape::Grid(shape) => shape.dimensions.len(),
@@ -322,7 +323,7 @@ fn write(build: &mut Build) {
             "up-down-adaptive" | "ugal-l" | "ugal-g" | "piggyback" | "par" | "par-6/2" | "dal"
         )
     {
-        draft.key("lookahead", draw.pick(&["true", "false"]));
+        draft.key("lookahead", looks_ahead);
     }
 }
 
