@@ -37,13 +37,6 @@ fn at_random(space: &Space, seed: u64) -> Case {
     Case::new(space, point, draw.next())
 }
 
-/// A defect that is not yet mended: with faults beside a subnet manager, packets may stay in a fabric whose tables have cycles.
-fn is_known(space: &Space, case: &Case, failure: &Failure) -> bool {
-    failure.check == "an emptied run is empty"
-        && space.choice(&case.point, "faults") != "none"
-        && space.choice(&case.point, "manager") != "none"
-}
-
 /// Shrinks a case that fails, saves it, and says how to repeat it.
 fn explain(space: &Space, case: &Case, failure: &Failure, name: &str) -> String {
     let fails =
@@ -90,7 +83,6 @@ fn experiments_with_every_pair_of_choices_hold() {
         let Some(case) = cases.get(number) else { return false };
         match check(&case.text()) {
             Ok(report) => reports.lock().unwrap().push(report),
-            Err(failure) if is_known(&space, case, &failure) => eprintln!("known: {number}: {failure}"),
             Err(failure) => failures.lock().unwrap().push((number, failure)),
         }
         true

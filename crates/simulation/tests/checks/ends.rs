@@ -33,6 +33,12 @@ pub fn emptied(seen: &Seen) -> Result<(), Failure> {
     if outcome.status != Status::Ok || seen.prepared.experiment.run.drain != Drain::Empty {
         return Ok(());
     }
+    // The deadlock of hosts that owe too many responses, of which the run warns: as long as transports repeat requests it does not stop.
+    let at_hosts = seen.prepared.experiment.host.response_queue.is_some()
+        && outcome.warnings.iter().any(|line| line.contains("for hosts that have to send responses first"));
+    if at_hosts {
+        return Ok(());
+    }
     ensure("an emptied run is empty", outcome.totals.in_flight == 0, || {
         format!("{} packets are in flight at {}", outcome.totals.in_flight, outcome.end)
     })?;
