@@ -291,7 +291,7 @@ impl Switch {
     }
 
     /// Sends in the turn of `packet`, of a short queue, that of the short queue which was served longest ago.
-    #[cold]
+    #[inline(never)]
     fn grant_short<F: Features, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
@@ -311,7 +311,7 @@ impl Switch {
     }
 
     /// Sends a packet that is owed a turn, unless the output waits for an overdue request.
-    #[cold]
+    #[inline(never)]
     fn send_unless_overdue<F: Features, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,

@@ -144,7 +144,6 @@ impl Switch {
     }
 
     /// `output` sends a packet on a lane: larger ones that could go only on lanes that it may take, and that lack credits, are owed theirs.
-    #[cold]
     #[inline(never)]
     pub(super) fn owe_larger<F: Features, R, B, O: Outbox>(
         &mut self,
@@ -180,7 +179,6 @@ impl Switch {
         self.search_owed::<F, R, B, O>(context, (output, assumed), delay)
     }
 
-    #[cold]
     #[inline(never)]
     fn search_owed<F: Features, R, B, O: Outbox>(
         &self,
@@ -235,7 +233,6 @@ impl Switch {
     /// `output` sends the packet at the head of the queue of `chosen`, an input and lane, in turn: those that came before it in the round
     /// are owed a turn if they lack credits, or if all their lanes are `kept`, or if it goes before them because its lane is of higher
     /// priority.
-    #[cold]
     #[inline(never)]
     pub(super) fn owe_passed<F: Features, R, B, O: Outbox>(
         &mut self,
@@ -309,7 +306,6 @@ impl Switch {
 
     /// The packet that goes on `out_lane` in the place of that of a short queue whose turn it is: of the short queues of `output` the one
     /// served longest ago.
-    #[cold]
     #[inline(never)]
     pub(super) fn served_longest_ago<F: Features, R, B, O: Outbox>(
         &self,
