@@ -1,4 +1,4 @@
-"""Writes `docs/guide/layers.md`: messages through every layer, with times and bytes, each from a run.
+"""Writes `docs/guide/layers.md` and its pictures: messages through every layer, with times and bytes, each from a run.
 
 python scripts/layers.py [--check]
 """
@@ -8,14 +8,18 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import fabricsim.verbs as v
 from fabricsim.captures import dissect
+from fabricsim.crossings import CapturedPacket, packets_of
+from fabricsim.plots import captured, save
+from fabricsim.programs import Note
 
 PAGE = Path(__file__).parents[1] / "docs" / "guide" / "layers.md"
+FIGURES = PAGE.parents[1] / "figures"
 LENGTH = 5000
 ACCESS = v.IBV_ACCESS_LOCAL_WRITE | v.IBV_ACCESS_REMOTE_WRITE | v.IBV_ACCESS_REMOTE_READ
 SHORT = 4
@@ -44,7 +48,7 @@ adapters, `H0` and `H1`, at a switch.
 The keys are those of [`[adapter]`](../reference/experiment/adapter.md); [their values and sources](../design/verbs.md#times) are those of the profile `connectx3-fdr`.
 
 A packet has {headers} bytes around its payload: LRH 8, BTH 12, ICRC 4, VCRC 2; the first of a WRITE and the request of a READ 16 more for RETH, an acknowledgement and the first and last response of a READ 4 for AETH.
-Times are in nanoseconds from the call of `post_send`.
+Times are in nanoseconds from the call of `post_send`. The charts are those of [`fabricsim plot FILE.pcapng`](captures.md#sequence-charts).
 """  # noqa: E501
 
 
@@ -59,6 +63,15 @@ class Event:
 
 
 Log = list[Event]
+
+
+@dataclass(frozen=True)
+class Followed:
+    """A message: its events in order, and what a chart of them shows."""
+
+    log: Log
+    packets: list[CapturedPacket]
+    notes: tuple[Note, ...]
 
 
 def _side(ctx: v.Context, peer: str, timeout: int) -> tuple[v.MR, v.CQ, v.QP, tuple[int, int]]:
@@ -79,12 +92,14 @@ def _requester(opcode: int, call: str, log: Log, timeout: int) -> v.Program:
             wr.set_wr_rdma(rkey, addr)
         begin = ctx.now
         log.append(Event(begin, "program at H0", f"calls `post_send`: {call} of {LENGTH} bytes"))
+        ctx.note("post_send")
         qp.post_send(wr)
         log.append(Event(ctx.now, "program at H0", "goes on: the request is in the send queue"))
         while not (found := cq.poll()):
             pass
         status = found.wcs[0].status.name
         log.append(Event(ctx.now, "program at H0", f"has the completion: `{status}`"))
+        ctx.note("has the completion")
         ctx.send_info("H1", "done")
         return begin
 
@@ -97,6 +112,7 @@ def _responder(log: Log, completes: bool, timeout: int) -> v.Program:
         while completes and not (found := cq.poll()):
             pass
         if completes:
+            ctx.note("has the completion")
             length = found.wcs[0].byte_len
             log.append(
                 Event(ctx.now, "program at H1", f"has the completion of its receive request: {length} bytes")
@@ -136,8 +152,10 @@ def _lost(records: list[dict[str, Any]], ends: Mapping[str, str]) -> set[int]:
     return lost
 
 
-def follow(opcode: int, call: str, completes: bool, changes: Mapping[str, Any], timeout: int = 14) -> Log:
-    """What happens to a message, in order."""
+def follow(
+    opcode: int, call: str, completes: bool, changes: Mapping[str, Any], timeout: int = 14
+) -> Followed:
+    """What happens to a message; times are from the call on."""
     log: Log = []
     programs = {"H0": _requester(opcode, call, log, timeout), "H1": _responder(log, completes, timeout)}
     with tempfile.TemporaryDirectory() as folder:
@@ -154,9 +172,10 @@ def follow(opcode: int, call: str, completes: bool, changes: Mapping[str, Any], 
         trailer = 8 + 12 + 4 + 2 + 16 * bool(record.get("reth")) + 4 * bool(record.get("aeth"))
         size = trailer + -(-record["payload_length"] // 4) * 4
         log.append(Event(record["time_ns"], place, _packet(record, losses), str(size)))
-    return [
-        Event(event.time - begin, event.place, event.what, event.bytes) for event in sorted(log, key=_order)
-    ]
+    events = [replace(event, time=event.time - begin) for event in sorted(log, key=_order)]
+    packets = packets_of([{**record, "time_ns": record["time_ns"] - round(begin)} for record in records])
+    notes = tuple(replace(note, time_ns=note.time_ns - begin) for note in run.notes)
+    return Followed(events, packets, notes)
 
 
 def _order(event: Event) -> float:
@@ -174,8 +193,9 @@ class Part:
     """A section of the page."""
 
     title: str
+    picture: str
     text: str
-    events: Callable[[], Log]
+    message: Callable[[], Followed]
 
 
 def _parts() -> list[Part]:
@@ -183,6 +203,7 @@ def _parts() -> list[Part]:
     return [
         Part(
             "A SEND",
+            "layers-send",
             """\
 The receiver has posted a receive request, which says where the data goes. Both programs have a completion: the
 receiver's when all data is in memory, the sender's when the acknowledgement is back. The acknowledgement is requested
@@ -191,6 +212,7 @@ by the last packet and covers all before it.""",
         ),
         Part(
             "A WRITE",
+            "layers-write",
             """\
 The first packet names the place in the receiver's memory in its RETH, and the program there has no part in it: it has
 no completion. The sender's comes as with a SEND.""",
@@ -198,6 +220,7 @@ no completion. The sender's comes as with a SEND.""",
         ),
         Part(
             "A READ",
+            "layers-read",
             """\
 One small packet asks for all. The responses carry the packet numbers that the request has reserved, and acknowledge it;
 the adapter at `H1` fetches the data from its memory. So a READ takes a round trip before the first byte, and is the
@@ -206,6 +229,7 @@ slowest of the three.""",
         ),
         Part(
             "A lost packet, and a NAK",
+            "layers-nak",
             """\
 The same SEND over links with bit errors. A packet is lost, and the one behind it arrives with a number that is not
 expected: it is dropped, and the receiver answers with a NAK for the missing one. The sender goes back to that and sends
@@ -214,6 +238,7 @@ everything from there on anew (go-back-N). Only a round trip is lost.""",
         ),
         Part(
             "A lost packet, and the timer",
+            "layers-timer",
             f"""\
 If the last packet of all is lost, nothing arrives behind it, and there is no NAK. The sender's timer ends 4.096 µs x
 2^n after the last progress; here n is {SHORT}, with the usual 14 it would be 67 ms. That is what a lost packet costs
@@ -223,18 +248,24 @@ where no other follows.""",
     ]
 
 
-def page() -> str:
-    """The text of the page."""
-    sections = [f"## {part.title}\n\n{part.text}\n\n{table(part.events())}\n" for part in _parts()]
+def write(folder: Path) -> str:
+    """The text of the page. Its pictures are written into a folder."""
+    sections = []
+    for part in _parts():
+        found = part.message()
+        figure = captured(found.packets, notes=found.notes, title=part.title)
+        save(figure, folder / f"{part.picture}.svg")
+        picture = f"![Sequence chart: {part.title}](../figures/{part.picture}.svg)"
+        sections.append(f"## {part.title}\n\n{part.text}\n\n{table(found.log)}\n\n{picture}\n")
     return HEAD.format(length=LENGTH, headers=8 + 12 + 4 + 2) + "\n" + "\n".join(sections)
 
 
 def main() -> int:
     """Writes the page, or compares it."""
-    text = page()
     if "--check" in sys.argv[1:]:
-        return int(PAGE.read_text(encoding="utf-8") != text)
-    PAGE.write_text(text, encoding="utf-8")
+        with tempfile.TemporaryDirectory() as folder:
+            return int(PAGE.read_text(encoding="utf-8") != write(Path(folder)))
+    PAGE.write_text(write(FIGURES), encoding="utf-8")
     return 0
 
 

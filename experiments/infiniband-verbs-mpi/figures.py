@@ -9,7 +9,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from fabricsim.crossings import from_frame
+from fabricsim.plots import captured
 from fabricsim.plots.theme import COLOURS, line_look, new_figure, plain_log, style
+from fabricsim.programs import Note
 from fabricsim.reproduce.quantities import Runs, load_hooks
 from fabricsim.results import Result
 
@@ -299,3 +302,40 @@ def _circle(axes: Axes, ranks: int, found: pd.DataFrame, colour: str) -> None:
     axes.set_ylim(-1.3, 1.3)
     axes.set_aspect("equal")
     axes.axis("off")
+
+
+def read_packets(runs: Runs) -> Figure:
+    """Figure 9: the packets of a READ."""
+    return _chart(runs, "Figure 9: packets of a READ")
+
+
+def connection_setup(runs: Runs) -> Figure:
+    """Figure 15: calls, events and packets."""
+    return _chart(runs, "Figure 15: a connection is set up")
+
+
+def receiving(runs: Runs) -> Figure:
+    """Figure 19."""
+    return _chart(runs, "Figure 19: a receive request waits for its message")
+
+
+def transfer_of_send(runs: Runs) -> Figure:
+    """Figure 20."""
+    return _chart(runs, "Figure 20: SEND, channel semantics")
+
+
+def transfer_of_write(runs: Runs) -> Figure:
+    """Figure 21."""
+    return _chart(runs, "Figure 21: RDMA WRITE, memory semantics")
+
+
+def transfer_of_read(runs: Runs) -> Figure:
+    """Figure 22."""
+    return _chart(runs, "Figure 22: RDMA READ, memory semantics")
+
+
+def _chart(runs: Runs, title: str) -> Figure:
+    """The packets of a run, and what its programs called."""
+    run = next(iter(runs.values()))
+    notes = [Note(*row) for row in run.table("notes").itertuples(index=False)]
+    return captured(from_frame(run.table("crossings")), notes=notes, title=title)

@@ -15,9 +15,12 @@ FormatOption = Annotated[
 
 
 def plot(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, or the folder of a sweep.")],
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN", help="A run folder, the folder of a sweep, or a capture file.")
+    ],
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="By default the folder itself.")
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="By default the folder itself, or that of the file."),
     ] = None,
     format: FormatOption = "png",
     metric: Annotated[
@@ -30,19 +33,26 @@ def plot(
     ] = None,
     begin: Annotated[
         str | None,
-        typer.Option("--from", metavar="TIME", help="For --kind sequence: from here on, such as '2 us'."),
+        typer.Option(
+            "--from", metavar="TIME", help="For --kind sequence and captures: from here on, such as '2 us'."
+        ),
     ] = None,
     end: Annotated[
-        str | None, typer.Option("--to", metavar="TIME", help="For --kind sequence: until here.")
+        str | None, typer.Option("--to", metavar="TIME", help="For --kind sequence and captures: until here.")
     ] = None,
     host: Annotated[
         list[str] | None,
-        typer.Option("--host", help="For --kind sequence: packets among these hosts. Repeatable."),
+        typer.Option(
+            "--host", help="For --kind sequence and captures: packets among these hosts. Repeatable."
+        ),
     ] = None,
+    switches: Annotated[
+        bool, typer.Option("--switches", help="Of a capture: a column for each switch.")
+    ] = False,
 ) -> None:
-    """Draw the pictures of a run or a sweep."""
+    """Draw the pictures of a run or a sweep, or the packets of a capture one by one."""
     from fabricsim.plots import Part, plot_folder  # noqa: PLC0415 - matplotlib takes long to import
 
     part = Part(begin, end, tuple(host or ()))
-    for picture in plot_folder(run, out, format, metric, kind, part):
+    for picture in plot_folder(run, out, format, metric, kind, part, switches):
         output().print(f"picture: {picture}", markup=False)

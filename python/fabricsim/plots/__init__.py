@@ -1,5 +1,6 @@
 """Pictures of results."""
 
+from fabricsim.plots.captured import captured
 from fabricsim.plots.comparison import comparison
 from fabricsim.plots.congestion import congestion
 from fabricsim.plots.entries import entries
@@ -22,6 +23,7 @@ __all__ = [
     "PLOTS",
     "Format",
     "Part",
+    "captured",
     "comparison",
     "completion",
     "congestion",

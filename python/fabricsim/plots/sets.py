@@ -9,8 +9,10 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from fabricsim.crossings import read_packets
 from fabricsim.errors import InputError
 from fabricsim.lock import FolderLock
+from fabricsim.plots.captured import captured
 from fabricsim.plots.congestion import congestion, has_congestion
 from fabricsim.plots.entries import entries, has_entries
 from fabricsim.plots.jobs import has_iterations, jobs
@@ -152,14 +154,31 @@ def plot_folder(
     metrics: Sequence[str] | None = None,
     kinds: Sequence[str] | None = None,
     part: Part = WHOLE,
+    switches: bool = False,
 ) -> list[Path]:
     """Draws the plots of a run's, a sweep's or a study's folder into `out`, by default into the folder itself.
+
+    Of a capture file it draws the packets, with columns for switches if asked; `out` is then by default its folder.
 
     Raises:
         InputError: it is not a folder of results, or it does not have the requested `metrics` or `kinds`.
         FolderTakenError: another process writes the folder, and `out` is not given.
         StoreError: a plot cannot be written.
     """
+    if folder.is_file():
+        if metrics or kinds:
+            raise InputError(f"{folder}: --metric and --kind are for folders of results, and this is a file")
+        figure = captured(
+            read_packets(folder),
+            after=part.after,
+            before=part.before,
+            hosts=part.hosts,
+            switches=switches,
+            title=folder.name,
+        )
+        return [save(figure, (out or folder.parent) / f"{folder.stem}.{format}")]
+    if switches:
+        raise InputError(f"{folder}: --switches is for captures, and this is a folder of results")
     read_manifest(folder)
     if out is not None:
         return _drawn(folder, out, format, metrics, kinds, part)

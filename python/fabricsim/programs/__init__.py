@@ -5,10 +5,12 @@ This package knows when a program runs, and nothing of what it calls: `fabricsim
 
 from fabricsim.programs.context import ProgramContext
 from fabricsim.programs.errors import ProgramError, ProgramsBlockedError
+from fabricsim.programs.notes import Note
 from fabricsim.programs.run import ProgramsRun, run_programs
 from fabricsim.programs.scheduler import Scheduler, Thing
 
 __all__ = [
+    "Note",
     "ProgramContext",
     "ProgramError",
     "ProgramsBlockedError",

@@ -7,6 +7,7 @@ from typing import Any
 
 from fabricsim.errors import InputError
 from fabricsim.native import bad_input, native
+from fabricsim.programs.notes import Note
 from fabricsim.programs.scheduler import Scheduler, Thing
 
 LONGEST_POLL_PS = 1_000_000
@@ -27,6 +28,8 @@ class ProgramContext:
         """Time of a poll, in picoseconds, at least 1 ns."""
         self._looked: set[Thing] = set()
         self._read: tuple[object, int] | None = None
+        self.notes: list[Note] = []
+        """What the program has said of itself."""
 
     @property
     def now(self) -> float:
@@ -36,6 +39,10 @@ class ProgramContext:
     def sleep(self, duration: str | float) -> None:
         """Lets simulated time pass, as a computation or a sleep does: "3 us", or nanoseconds."""
         self.spend(picoseconds("duration", duration), "sleep()")
+
+    def note(self, text: str) -> None:
+        """Says what the program does now, for `ProgramsRun.notes` and sequence charts. It takes no simulated time."""
+        self.notes.append(Note(self.now, self.host, text))
 
     def send_info(self, peer: str, value: Any) -> None:
         """Gives a value to another program, outside the simulated fabric. It takes no simulated time."""

@@ -16,6 +16,7 @@ from fabricsim.lazy import pandas as pd
 from fabricsim.memory import Allowance, allowance
 from fabricsim.native import NativePrograms, bad_input, native, waited
 from fabricsim.programs.context import ProgramContext, picoseconds
+from fabricsim.programs.notes import Note
 from fabricsim.programs.scheduler import Scheduler
 from fabricsim.results import Result
 from fabricsim.run import result_of
@@ -36,6 +37,8 @@ class ProgramsRun:
     """Summary and tables of the run, as of `fabricsim.run`."""
     capture: Mapping[str, Any] | None = field(default=None, repr=False)
     """What the capture file has, as `fabricsim.Capture.report`; None without a capture."""
+    notes: tuple[Note, ...] = field(default=(), repr=False)
+    """What the programs have said of themselves (`ProgramContext.note`), in the order of time."""
 
     @property
     def queue_pairs(self) -> pd.DataFrame:
@@ -81,7 +84,9 @@ def run_programs(
     result = result_of(of, outcome, time.monotonic() - begun, None)
     report = outcome.capture()
     captured = None if report is None else json.loads(report)
-    return ProgramsRun(end_ns, dict(zip(names, scheduler.values, strict=True)), result, captured)
+    values = dict(zip(names, scheduler.values, strict=True))
+    notes = sorted((note for one in contexts for note in one.notes), key=lambda note: note.time_ns)
+    return ProgramsRun(end_ns, values, result, captured, tuple(notes))
 
 
 def _prepare(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fabricsim.errors import FabricsimError, InputError
-from fabricsim.reproduce import perftests, ranks
+from fabricsim.reproduce import perftests, ranks, verbs_runs
 from fabricsim.reproduce.evaluation import Evaluation
 from fabricsim.reproduce.expected import FILE, Figure, Seed, choose, find_experiments, read_seed, seeds
 from fabricsim.reproduce.grid import RunOf
@@ -21,8 +21,8 @@ from fabricsim.spec import Experiment
 from fabricsim.sweep import Stop, never, work_through
 
 OnRun = Callable[[int, int], None]
-_Task = tuple[str, Experiment, Path, dict[str, Any], dict[str, Any]]
-"""Key, experiment, folder of the seed, and the options of a test of verbs and of a run of ranks."""
+_Task = tuple[str, Experiment, Path, dict[str, Any], dict[str, Any], dict[str, Any]]
+"""Key, experiment, folder of the seed; options of a test of verbs, of a run of ranks, and of programs of verbs."""
 
 
 @dataclass
@@ -103,8 +103,9 @@ class _Runs:
             if key not in self._results and key not in wanted:
                 settings, of_test = perftests.split(run_of.set)
                 settings, of_ranks = ranks.split(settings)
+                settings, of_verbs = verbs_runs.split(settings)
                 experiment = Experiment.from_file(seed.folder / run_of.experiment, settings)
-                wanted[key] = (experiment, seed.folder, of_test, of_ranks)
+                wanted[key] = (experiment, seed.folder, of_test, of_ranks, of_verbs)
         self._all += len(wanted)
         return not wanted or work_through(
             [(key, *of) for key, of in wanted.items()], _run, self._done, jobs=self._jobs, stop=self._stop
@@ -130,8 +131,10 @@ def _key(seed: Seed, run_of: RunOf) -> str:
 
 def _run(task: _Task, stop: Stop) -> Result | str:
     """The result, or the reason why it is missing."""
-    _, experiment, folder, of_test, of_ranks = task
+    _, experiment, folder, of_test, of_ranks, of_verbs = task
     try:
+        if of_verbs:
+            return verbs_runs.run_verbs(folder, experiment, of_verbs)
         if of_ranks:
             return ranks.run_ranks(folder, experiment, of_ranks)
         return perftests.run_perftest(experiment, of_test) if of_test else run(experiment, stop=stop)

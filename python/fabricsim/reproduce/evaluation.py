@@ -11,7 +11,7 @@ from fabricsim.errors import InputError
 from fabricsim.reproduce.expected import Figure, Seed
 from fabricsim.reproduce.expressions import evaluate
 from fabricsim.reproduce.over import Over, over_functions
-from fabricsim.reproduce.quantities import HOOKS_OF_RANKS, functions, load_hooks
+from fabricsim.reproduce.quantities import HOOKS, HOOKS_OF_RANKS, HOOKS_OF_VERBS, functions, load_hooks
 from fabricsim.reproduce.rows import JUDGING, Cells, Number, Quantity
 from fabricsim.results import Result
 
@@ -101,7 +101,8 @@ class Evaluation:
     def __init__(self, seed: Seed, figure: Figure, runs: Mapping[str, Result]) -> None:
         self._figure = figure
         self._runs = runs
-        self._hooks = {**load_hooks(seed.folder), **load_hooks(seed.folder, HOOKS_OF_RANKS)}
+        files = (HOOKS, HOOKS_OF_RANKS, HOOKS_OF_VERBS)
+        self._hooks = {name: hook for file in files for name, hook in load_hooks(seed.folder, file).items()}
         self._over: dict[str, tuple[Over, frozenset[str]]] = {}
 
     def measure(self, instance: Instance) -> Measured:

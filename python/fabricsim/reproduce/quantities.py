@@ -22,6 +22,8 @@ Runs = Mapping[str, Result]
 HOOKS = "quantities.py"
 HOOKS_OF_RANKS = "rank_quantities.py"
 """The same for runs of rank programs: figures without any do not depend on it."""
+HOOKS_OF_VERBS = "verbs_quantities.py"
+"""The same for runs of programs of verbs."""
 
 
 def accepted(
