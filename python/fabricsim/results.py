@@ -14,11 +14,12 @@ from fabricsim.hosts import Groups
 from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
 from fabricsim.native import NativeOutcome
+from fabricsim.shown import Shown
 from fabricsim.sums import groups_of, sums
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(Shown):
     """Results of a run. Tables carry unit and description of their columns, see `columns`."""
 
     manifest: dict[str, Any]

@@ -14,6 +14,7 @@ from fabricsim.lazy import pandas as pd
 from fabricsim.memory import Allowance, shared
 from fabricsim.results import Result, finite, set_column_notes
 from fabricsim.run import run
+from fabricsim.shown import Shown
 from fabricsim.spec import Experiment, as_experiment
 from fabricsim.sweep import Stop, never
 from fabricsim.sweep.executors import Executor, local, processes
@@ -55,7 +56,7 @@ COLUMNS: dict[str, tuple[str, str]] = {
 
 
 @dataclass(frozen=True)
-class WhatIf:
+class WhatIf(Shown):
     """Runs with a failure each, beside the run without any."""
 
     each: Each

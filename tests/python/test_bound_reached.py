@@ -129,7 +129,9 @@ def test_a_bin_that_ends_with_the_part_belongs_to_it() -> None:
     series = pd.DataFrame({"time_ns": [0.0, 13_000.0, 39_000.0, 65_000.0], "gbps": [1.0, 2.0, 6.0, 0.0]})
     summary = {"accepted_gbps": 2.0, "measured_from_ns": 0.0, "measured_ns": 91_000.0, "simulated_s": 9.1e-5}
     run = SimpleNamespace(manifest={"summary": summary}, frames={"run_series": series})
-    found = SimpleNamespace(facts={"from_s": 0.0, "to_s": end_s}, fraction=lambda accepted: accepted / 10.0)
+    found = SimpleNamespace(
+        facts={"from_s": 0.0, "to_s": end_s}, fraction=lambda accepted, offered: accepted / 10.0
+    )
     part = reached(cast("fs.Result", run), cast("fs.Bound", found))
     # Bins of one, two and two fifths.
     assert part.accepted_gbps == pytest.approx(3.4)
@@ -150,3 +152,42 @@ def test_the_line_names_the_bound_that_its_percentage_is_of() -> None:
         assert part.bound_gbps >= found.total_gbps * (1 - 1e-9)
         is_more = part.bound_gbps > found.total_gbps + 0.01
         assert ("at the mean rates" in line) == is_more, line
+
+
+ON_OFF = """
+[topology.single-switch]
+hosts = 4
+[[traffic]]
+pattern = "random-permutation"
+injection = "on-off"
+on = "3 us"
+off = "9 us"
+message = "500 B"
+start = "5 us"
+[run]
+duration = "50 us"
+"""
+
+
+def test_chance_counts_in_a_part_of_the_measurement() -> None:
+    above = []
+    for seed in range(1, 9):
+        _, found, part = both(fs.Experiment.from_text(ON_OFF).with_values({"seed": seed}))
+        assert (part.whole, part.chance) == (False, True)
+        assert part.from_ns == pytest.approx(5000.0)
+        # No more can arrive than is offered, and nothing is there when the sources begin.
+        assert part.fraction <= 1.0
+        above.append(part.accepted_gbps / found.total_gbps)
+        assert part.bound_gbps >= found.total_gbps * (1 - 1e-9)
+    assert max(above) > 1.05, "by chance more is accepted than the mean"
+
+
+def test_chance_in_a_part_is_not_known_where_sources_are_active_before_it() -> None:
+    late = '\n[[traffic]]\npattern = "uniform"\nload = 0.1\nmessage = "500 B"\nstart = "0 ns"\n'
+    experiment = fs.Experiment.from_text(ON_OFF.replace("[run]", late + "[run]"))
+    _, _, part = both(experiment)
+    assert (part.whole, part.chance) == (False, False)
+    console = Console(file=io.StringIO(), width=300)
+    print_reached(reached_line(experiment, fs.run(experiment)), console)
+    line = cast("io.StringIO", console.file).getvalue()
+    assert "what was offered by chance in that part is not known" in line

@@ -118,3 +118,14 @@ def test_a_summary_has_the_keys_of_the_catalogue_and_fits_the_schema(run: fs.Res
     del summary["accepted_gbps"]
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(summary, schema)
+
+
+@pytest.mark.usefixtures("real")
+def test_the_reference_lists_the_columns_that_frames_have() -> None:
+    page = (ROOT / "docs/reference/results.md").read_text(encoding="utf-8")
+    sections = {part.split("`")[0]: part for part in page.split("### Table `")[1:]}
+    run = fs.run(fs.Experiment.from_text(EVERYTHING), set={"congestion_control.algorithm": "infiniband"})
+    assert {"congestion_flows", "congestion_series", "series"} <= set(run.frames)
+    for table, frame in run.frames.items():
+        listed = {line.split("`")[1] for line in sections[table].splitlines() if line.startswith("| `")}
+        assert set(frame.columns) <= listed, table

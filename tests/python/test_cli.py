@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
+import sys
 from pathlib import Path
 
 import fake_native
@@ -190,3 +192,27 @@ def test_sweep_json(command: Command, small: Path) -> None:
 
 def test_version(command: Command) -> None:
     assert command("--version").out == "fabricsim 0.0.0-fake\n"
+
+
+def test_an_experiment_comes_from_standard_input(
+    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def given(content: bytes) -> None:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content), encoding="ascii"))
+
+    given(('title = "über"\n' + SMALL).encode())
+    ran = command("run", "-", "--set", "traffic.0.load=0.4", "--json")
+    assert (ran.code, json.loads(ran.out)["offered_load"]) == (0, 0.4), ran
+    assert (tmp_path / "runs/stdin/manifest.json").exists()
+    given(b"\xff\xfe")
+    ran = command("check", "-")
+    assert (ran.code, "standard input: it is no text in UTF-8" in ran.err) == (2, True), ran
+
+
+def test_the_seed_is_an_option(command: Command, small: Path) -> None:
+    seeds = [json.loads(command("run", small, "--json", "--seed", seed).out)["seed"] for seed in (1, 7)]
+    assert seeds == [1, 7]
+    # The last one counts, as with --set.
+    ran = command("run", small, "--json", "--set", "seed=3", "--seed", "5")
+    assert json.loads(ran.out)["seed"] == 5
+    assert command("run", small, "--seed", "-1").code == 2

@@ -201,3 +201,14 @@ def test_what_the_process_takes_is_known() -> None:
     used = resident_bytes()
     assert used is not None
     assert used > 10 * 2**20
+
+
+@pytest.mark.usefixtures("real")
+@pytest.mark.parametrize("limit", ["900 MiB", "1 GiB"])
+def test_a_network_that_is_too_large_is_refused_before_it_is_built(limit: str) -> None:
+    million = {"topology": {"torus": {"dimensions": [100, 100, 100]}}, "run.duration": "1 us"}
+    before = resident_bytes() or 0
+    pattern = r"topology: the run takes at least \d\.\d GiB of memory for its 4000000 links, and .* allowed: .*--memory"
+    with pytest.raises(fs.InputError, match=pattern):
+        fs.run(fs.Experiment.from_text(SMALL), set=million, memory=limit)
+    assert (resident_bytes() or 0) - before < 100 * 2**20, "nothing was built"

@@ -88,3 +88,18 @@ def test_the_network_is_built_for_a_transport_only(small: Path) -> None:
     small.write_text(absent + "[transport]\nmode = 'ordered'\n")
     with pytest.raises(fs.InputError, match=r"absent\.toml"):
         fs.Experiment.from_file(small).warnings()
+
+
+@pytest.mark.usefixtures("real")
+def test_settings_without_effect_are_in_the_results(command: Command, small: Path) -> None:
+    small.write_text(SMALL)
+    changes = {"routing.load": "credits", "traffic.0.start": "1 s", "transport.timeout": "7 us"}
+    texts = ["routing.load has no effect", "sends nothing: it starts at 1 s", "transport has no effect"]
+    for text in texts:
+        assert any(text in found for found in fs.Experiment.from_file(small, changes).warnings())
+        assert any(text in found for found in fs.run(small, set=changes).summary["warnings"])
+    options = [part for key, value in changes.items() for part in ("--set", f"{key}='{value}'")]
+    ran = command("run", small, *options)
+    for text in texts:
+        assert (ran.err.count(text), ran.out.count(text)) == (1, 0), ran
+    assert fs.run(small).summary["warnings"] == []

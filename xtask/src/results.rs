@@ -89,6 +89,13 @@ fn page(keys: &[Key], tables: &Value) -> String {
         page.push_str("| column | unit | values | |\n|---|---|---|---|\n");
         for column in table["columns"].as_array().into_iter().flatten() {
             let [name, unit, kind, what] = ["name", "unit", "kind", "text"].map(|key| text(column, key));
+            if name == "flow" {
+                // The engine's tables have the flow in a text; those of a run folder have its ends.
+                for end in ["source", "destination"] {
+                    let _ = writeln!(page, "| `{end}` | {unit} | {kind} | {end} of the flow |");
+                }
+                continue;
+            }
             let _ = writeln!(page, "| `{name}` | {unit} | {kind} | {} |", cell(what));
         }
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use fabricsim_model::Observer;
 use fabricsim_routing::{MulticastTables, Participants, Router, RoutingError, Verdict, check_with_multicast};
 use fabricsim_spec::{Experiment, OrderingMode, SpecError};
-use fabricsim_topology::{Graph, LinkClass, Shape, failed_links};
+use fabricsim_topology::{Graph, LinkClass, Shape, SizeCheck, failed_links};
 use fabricsim_units::{HostId, LinkId};
 use fabricsim_verbs::Costs;
 use fabricsim_workload::{
@@ -86,24 +86,24 @@ impl Prepared {
     /// Builds and checks everything. `base` is the folder that the experiment's paths are relative to; `file` names
     /// the experiment in messages.
     pub fn new(experiment: Experiment, base: &Path, file: &str) -> Result<Self, PrepareError> {
-        Self::observed(experiment, base, file, |_| true)
+        Self::observed((experiment, base, file), |_| true, &|_| None)
     }
 
-    /// As [`Self::new`]; calls `on_step` before each step, and stops if it returns false.
+    /// As [`Self::new`]; calls `on_step` before each step, and stops if it returns false. `size_check` may refuse the topology by
+    /// its number of links, before it is built.
     ///
     /// # Errors
     ///
-    /// The experiment cannot be run, or `on_step` returned false.
+    /// The experiment cannot be run, `size_check` refuses it, or `on_step` returned false.
     pub fn observed(
-        experiment: Experiment,
-        base: &Path,
-        file: &str,
+        (experiment, base, file): (Experiment, &Path, &str),
         mut on_step: impl FnMut(BuildStep) -> bool,
+        size_check: SizeCheck<'_>,
     ) -> Result<Self, PrepareError> {
         let mut begin = |step| if on_step(step) { Ok(()) } else { Err(PrepareError::Interrupted) };
         fabricsim_spec::check(&experiment, file)?;
         begin(BuildStep::Topology)?;
-        let graph = fabricsim_topology::build(&experiment, base, file)?;
+        let graph = fabricsim_topology::build_checked(&experiment, base, file, size_check)?;
         fabricsim_topology::validate(&graph, &experiment, file)?;
         crate::congestion::check(&experiment, &graph, file)?;
         crate::flow_control::check(&experiment, &graph, file)?;

@@ -35,23 +35,31 @@ fn bad_input(error: impl std::fmt::Display) -> PyErr {
 }
 
 fn prepare(text: &str, file: &str, base: &str, overrides: &[(String, String)]) -> PyResult<Prepared> {
-    prepare_watched(text, file, base, overrides, &simulation::Control::default())
+    let unlimited = (None, None);
+    prepare_watched((text, file, base), overrides, &simulation::Control::default(), unlimited)
 }
 
-/// As [`prepare`]; reports its steps to `control`, and ends before the next one if that is cancelled.
+/// The memory limit of a run: the given one, and the memory that is available.
+fn memory_limit(given: Option<u64>) -> (Option<u64>, Option<u64>) {
+    (given, simulation::available_memory())
+}
+
+/// As [`prepare`]; reports its steps to `control`, and ends before the next one if that is cancelled. A regular topology whose links need
+/// more memory than the limit is refused before it is built.
 fn prepare_watched(
-    text: &str,
-    file: &str,
-    base: &str,
+    (text, file, base): (&str, &str, &str),
     overrides: &[(String, String)],
     control: &simulation::Control,
+    (given, available): (Option<u64>, Option<u64>),
 ) -> PyResult<Prepared> {
     let experiment = fabricsim_spec::read(text, file, overrides).map_err(bad_input)?;
+    let links = simulation::LinkMemory::new(&experiment, given, available);
     let begin = |step| {
         control.enter(Phase::from(step));
         !control.is_cancelled()
     };
-    Prepared::observed(experiment, Path::new(base), file, begin).map_err(|error| match error {
+    let check = |count| links.refuses(count);
+    Prepared::observed((experiment, Path::new(base), file), begin, &check).map_err(|error| match error {
         PrepareError::Interrupted => CancelledError::new_err(error.to_string()),
         error => bad_input(error.located(text, overrides)),
     })
@@ -90,12 +98,11 @@ fn warnings(
     overrides: Overrides,
 ) -> PyResult<Vec<String>> {
     let experiment = fabricsim_spec::read(text, file, &overrides).map_err(bad_input)?;
-    let mut warnings = fabricsim_spec::warnings(&experiment);
-    if experiment.transport.mode != fabricsim_spec::OrderingMode::None {
-        let prepared = py.detach(|| prepare(text, file, base, &overrides))?;
-        warnings.extend(simulation::transport_warnings(&prepared));
+    if experiment.transport.mode == fabricsim_spec::OrderingMode::None {
+        return Ok(fabricsim_spec::warnings(&experiment));
     }
-    Ok(warnings)
+    let prepared = py.detach(|| prepare(text, file, base, &overrides))?;
+    Ok(simulation::setting_warnings(&prepared))
 }
 
 /// Bytes of memory that this process may still allocate; none if the system does not report it.
@@ -247,7 +254,7 @@ impl Simulation {
     ) -> PyResult<Self> {
         let control = control.map(|control| Arc::clone(&control.0)).unwrap_or_default();
         py.detach(|| {
-            let prepared = prepare_watched(text, file, base, &overrides, &control)?;
+            let prepared = prepare_watched((text, file, base), &overrides, &control, memory_limit(memory))?;
             control.enter(Phase::DeadlockCheck);
             simulation::permit(&prepared, memory, file).map_err(bad_input)?;
             let plan = captures::plan(&prepared, file);

@@ -22,7 +22,7 @@ pub(crate) fn run_perftest(
     let (client, server) = ends;
     let options: Vec<Options> = serde_json::from_str(options).map_err(bad_input)?;
     py.detach(|| {
-        let prepared = prepare_watched(&text, &file, &base, &overrides, &control.0)?;
+        let prepared = prepare_watched((&text, &file, &base), &overrides, &control.0, (None, None))?;
         let ends = (host(&prepared, client.as_deref(), 0)?, host(&prepared, server.as_deref(), 1)?);
         let mut rows = Vec::new();
         for options in &options {

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 
 use crate::captures;
 use crate::verbs::VerbsAdapter;
-use crate::{Control, Outcome, Overrides, bad_input, prepare_watched};
+use crate::{Control, Outcome, Overrides, bad_input, memory_limit, prepare_watched};
 
 /// The run, until its results are taken.
 pub(crate) type Shared = Arc<Mutex<Option<ProgramRun>>>;
@@ -64,7 +64,8 @@ impl Programs {
         let control = Arc::clone(&control.0);
         let (text, file, base, overrides) = experiment;
         py.detach(|| {
-            let prepared = prepare_watched(&text, &file, &base, &overrides, &control)?;
+            let prepared =
+                prepare_watched((&text, &file, &base), &overrides, &control, memory_limit(memory))?;
             simulation::permit(&prepared, memory, &file).map_err(bad_input)?;
             let run = ProgramRun::new(prepared, &hosts, Time(patience), &control);
             let mut run = run.map_err(|error| bad_input(format!("{file}: {error}")))?;

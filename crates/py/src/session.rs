@@ -11,7 +11,9 @@ use fabricsim_units::{Bytes, Time};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-use crate::{Control, Outcome, Overrides, PyColumn, PyTable, bad_input, prepare_watched, values};
+use crate::{
+    Control, Outcome, Overrides, PyColumn, PyTable, bad_input, memory_limit, prepare_watched, values,
+};
 
 type Running = Run<Arc<Prepared>, Feed<Recorder>>;
 
@@ -74,7 +76,7 @@ impl Session {
     ) -> PyResult<Self> {
         let control = &control.0;
         py.detach(|| {
-            let prepared = prepare_watched(text, file, base, &overrides, control)?;
+            let prepared = prepare_watched((text, file, base), &overrides, control, memory_limit(memory))?;
             control.enter(simulation::Phase::DeadlockCheck);
             simulation::permit(&prepared, memory, file).map_err(bad_input)?;
             let prepared = Arc::new(prepared);

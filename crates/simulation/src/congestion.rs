@@ -68,6 +68,8 @@ pub(crate) struct Trees {
     fill: Option<f64>,
     lanes: usize,
     interval: Time,
+    /// The interval is the default one: in a long drain it grows.
+    is_default: bool,
     /// Time of the next sample.
     due: Time,
     /// Time of the last sample, its trees, and the time since which samples have had each root.
@@ -110,7 +112,8 @@ impl Trees {
         let default = Time(experiment.run.duration.0.div_ceil(LOOKS));
         let interval = experiment.measure.congestion_interval.unwrap_or(default).max(Time::ps(1));
         let outlets = 2 * graph.links.len() * lanes;
-        Self { fill: fill(experiment), ..Self::empty(lanes, outlets, interval) }
+        let is_default = experiment.measure.congestion_interval.is_none();
+        Self { fill: fill(experiment), is_default, ..Self::empty(lanes, outlets, interval) }
     }
 
     /// Without samples; `outlets` is the number of sending ports and lanes.
@@ -119,6 +122,7 @@ impl Trees {
             fill: None,
             lanes,
             interval,
+            is_default: false,
             due: interval,
             last: Time::ZERO,
             current: Vec::new(),
@@ -155,8 +159,15 @@ impl Trees {
         let before = std::mem::take(&mut self.since);
         let since = |root: OutputLane| before.get(&root).copied().unwrap_or(now);
         self.since = self.current.iter().map(|tree| (tree.root, since(tree.root))).collect();
-        self.due = now.saturating_add(self.interval);
+        self.due = now.saturating_add(self.next_after(now, window));
         self.keep(now);
+    }
+
+    /// Time from a sample to the next. After the measurement nothing is computed from samples, and a drain may last for a thousand times as
+    /// long: without a given interval they are a hundredth of its time so far apart.
+    fn next_after(&self, now: Time, window: Option<(Time, Time)>) -> Time {
+        let drained = window.map_or(Time::ZERO, |(_, to)| now.saturating_sub(to));
+        if self.is_default { self.interval.max(Time(drained.0 / LOOKS)) } else { self.interval }
     }
 
     /// The run ends at `now`.

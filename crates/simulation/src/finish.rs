@@ -31,7 +31,8 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
         let end = self.end();
         let totals = self.session.totals();
         let managed = self.session.subnet();
-        let mut warnings = self.warnings(status, &totals);
+        let mut warnings = setting_warnings(&self.prepared);
+        warnings.extend(self.warnings(status, &totals));
         warnings.extend(managed.iter().flat_map(subnet::warnings));
         let length = self.window.map_or(end, |(from, to)| to.min(end).saturating_sub(from));
         let credits = self.session.engine().check_credits();
@@ -145,6 +146,13 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
             queue_pairs: None,
         }
     }
+}
+
+/// Warnings about settings that are allowed and probably not intended.
+pub fn setting_warnings(prepared: &Prepared) -> Vec<String> {
+    let mut found = fabricsim_spec::warnings(&prepared.experiment);
+    found.extend(fabricsim_engine::warnings(prepared));
+    found
 }
 
 /// The recorders of all partitions as one.

@@ -2,7 +2,7 @@
 
 use fabricsim_engine::{Prepared, Snapshot, transport_bytes};
 use fabricsim_routing::RoutingFunction;
-use fabricsim_spec::{PathChoice, Queueing};
+use fabricsim_spec::{Experiment, PathChoice, Queueing};
 
 use crate::RunError;
 
@@ -89,6 +89,37 @@ pub(crate) fn fits(
         given: given.is_some(),
         voq: prepared.experiment.switch.queueing == Queueing::Voq,
     })
+}
+
+/// Memory that links may take, known before a network is built.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkMemory {
+    /// Bytes of both ends of a link.
+    bytes: u64,
+    /// Allowed bytes; `None`: any number.
+    limit: Option<u64>,
+    is_given: bool,
+}
+
+impl LinkMemory {
+    /// Memory of an experiment's links. The limit is `given`, else the `available` memory; `None`: there is no limit.
+    pub fn new(experiment: &Experiment, given: Option<u64>, available: Option<u64>) -> Self {
+        let lanes = u64::from(experiment.switch.virtual_lanes);
+        Self { bytes: 2 * (PORT + lanes * LANE), limit: given.or(available), is_given: given.is_some() }
+    }
+
+    /// Says that this number of links alone takes more than the limit.
+    pub fn refuses(&self, links: u64) -> Option<String> {
+        let needed = BASE + links * self.bytes;
+        let limit = self.limit.filter(|&limit| needed > limit)?;
+        let allowed = if self.is_given { "allowed" } else { "available" };
+        Some(format!(
+            "the run takes at least {} of memory for its {links} links, and {} are {allowed}: make the network smaller, or give its \
+             switches fewer virtual lanes, or allow more with --memory",
+            size(needed),
+            size(limit)
+        ))
+    }
 }
 
 /// A size in the largest binary unit of which it has one or more, with one decimal.
@@ -232,6 +263,32 @@ mod tests {
         assert!(error.contains("1.0 GiB are allowed"), "{error}");
         let error = fits(Some(1 << 10), None).unwrap_err();
         assert!(error.contains("1.0 KiB are allowed"), "{error}");
+    }
+
+    /// A torus whose links alone are too many is refused before it is built; its estimate is larger still.
+    #[test]
+    fn links_are_counted_before_a_network_is_built() {
+        let text = "topology.torus = { dimensions = [20, 20] }\nrun.duration = '1 us'";
+        let experiment = fabricsim_spec::read(text, "e.toml", &[]).unwrap();
+        let prepare = |given| {
+            let links = LinkMemory::new(&experiment, given, Some(1));
+            let check = |count| links.refuses(count);
+            Prepared::observed((experiment.clone(), Path::new("."), "e.toml"), |_| true, &check)
+        };
+        let prepared = prepare(Some(1 << 30)).unwrap();
+        let bytes = BASE + 1200 * 2 * (PORT + LANE * u64::from(experiment.switch.virtual_lanes));
+        assert!(needed(&prepared) > bytes);
+        assert!(prepare(Some(bytes)).is_ok());
+        let error = prepare(Some(bytes - 1)).unwrap_err().to_string();
+        assert!(
+            error.contains("e.toml: topology: the run takes at least 4")
+                && error.contains("for its 1200 links"),
+            "{error}"
+        );
+        assert!(error.contains("are allowed: make the network smaller"), "{error}");
+        let error = prepare(None).unwrap_err().to_string();
+        assert!(error.contains("1 B are available"), "{error}");
+        assert_eq!(LinkMemory::new(&experiment, None, None).refuses(u64::from(u32::MAX)), None);
     }
 
     #[test]

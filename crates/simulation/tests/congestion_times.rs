@@ -162,3 +162,30 @@ fn every_number_of_partitions_computes_the_same_times() {
         }
     }
 }
+
+/// A drain that lasts 300 times as long as the measurement.
+const LONG_DRAIN: &str = r#"
+topology.hypercube.dimensions = 3
+switch.virtual_lanes = 6
+links.all.rate = "1 Gb/s"
+links.hosts.rate = "400 Gb/s"
+traffic = [{ pattern = "uniform", load = 0.9, message = "2 KiB" }]
+run = { duration = "5 us", drain = "empty", drain_limit = "10 ms" }
+"#;
+
+#[test]
+fn samples_of_a_long_drain_are_few() {
+    let outcome = run(LONG_DRAIN, &[]);
+    let mut times = real(&outcome, "congestion_trees", "time_ns").to_vec();
+    times.dedup();
+    // The first 5 us of the drain have a hundred; after that 70 for each factor of two.
+    assert!((100..800).contains(&times.len()), "{}", times.len());
+    assert!(times.last().is_some_and(|&last| last > 300_000.0), "{:?}", times.last());
+    let apart: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!(apart.first().is_some_and(|&first| (first - 50.0).abs() < 1e-6));
+    let given = run(LONG_DRAIN, &[("measure.congestion_interval", "\"10 us\"")]);
+    let mut times = real(&given, "congestion_trees", "time_ns").to_vec();
+    times.dedup();
+    assert!(times.windows(2).all(|pair| pair[1] - pair[0] >= 10_000.0 - 1e-6), "a given interval stays");
+    assert!(times.len() > 30);
+}

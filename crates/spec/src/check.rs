@@ -8,6 +8,7 @@ mod congestion;
 mod faults;
 mod mpi;
 mod multicast;
+mod no_effect;
 mod partitions;
 mod queue_pairs;
 mod routing;
@@ -19,8 +20,6 @@ mod transport;
 mod tune;
 mod vl_arbitration;
 mod windows;
-
-pub use congestion::warnings;
 
 use crate::allowed::SCHEMA;
 use crate::{Experiment, Host, Run, Sink, SpecError, SteadyState, out_of_range};
@@ -40,6 +39,13 @@ type Problem = (&'static str, String);
 
 /// An error at a key that is composed at run time: the key and the message.
 type Found = (String, String);
+
+/// Warnings about settings that are allowed and probably not intended.
+pub fn warnings(experiment: &Experiment) -> Vec<String> {
+    let mut found = congestion::warnings(experiment);
+    found.extend(no_effect::warnings(experiment));
+    found
+}
 
 /// Checks values that are invalid for every network: first the range of every field, as the field states it, then
 /// rules between values. The error names the key.

@@ -87,8 +87,8 @@ pub struct Measure {
     /// more waits for it than this part of an input buffer, above 0. With congestion control its threshold is used.
     #[schemars(extend("exclusiveMinimum" = 0.0, "x-unit" = "1", "x-allowed" = "a part of an input buffer above 0, for example 0.5"))]
     pub congestion_fill: f64,
-    /// Interval between samples of congestion trees; by default a hundredth of `run.duration`. With fewer
-    /// than 20 samples in the measurement no times are computed from them.
+    /// Interval between samples of congestion trees; by default a hundredth of `run.duration`, and in a drain that lasts longer than that a
+    /// hundredth of its time so far. With fewer than 20 samples in the measurement no times are computed from them.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-exclusiveMinimum" = "0 s"))]
     pub congestion_interval: Option<Time>,

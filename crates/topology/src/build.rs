@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fabricsim_spec::{Experiment, LinkErrors, SpecError, Topology};
 
-use crate::builder_input::BuilderInput;
+use crate::builder_input::{BuilderInput, SizeCheck};
 use crate::builders::{
     dragonfly, fat_tree, grid, hypercube, hyperx, jellyfish, megafly, parking_lot, ring, single_switch,
     slim_fly, xgft, xpander,
@@ -19,7 +19,21 @@ use crate::{Graph, retry, validate};
 ///
 /// The error names the key (`topology.mesh.dimensions`), or the graph file and its line.
 pub fn build(experiment: &Experiment, base_dir: &Path, file: &str) -> Result<Graph, SpecError> {
-    let context = BuilderInput { experiment, base_dir, file };
+    build_checked(experiment, base_dir, file, &|_| None)
+}
+
+/// As [`build`]; `size_check` may refuse a regular topology by its number of links, before anything is built.
+///
+/// # Errors
+///
+/// As of [`build`], or the reason of `size_check` at the key `topology`.
+pub fn build_checked(
+    experiment: &Experiment,
+    base_dir: &Path,
+    file: &str,
+    size_check: SizeCheck<'_>,
+) -> Result<Graph, SpecError> {
+    let context = BuilderInput { experiment, base_dir, file, size_check };
     let mut graph = match &experiment.topology {
         Topology::Mesh(spec) => grid::mesh(&context, spec),
         Topology::Torus(spec) => grid::torus(&context, spec),

@@ -13,7 +13,12 @@ pub(crate) struct BuilderInput<'a> {
     pub(crate) base_dir: &'a Path,
     /// The experiment file, as the user named it.
     pub(crate) file: &'a str,
+    /// Whether a number of links is too many.
+    pub(crate) size_check: SizeCheck<'a>,
 }
+
+/// Asked before a regular topology is built, with its number of links: the reason why it is not to be built.
+pub type SizeCheck<'a> = &'a dyn Fn(u64) -> Option<String>;
 
 impl BuilderInput<'_> {
     /// An error about a key of the experiment.

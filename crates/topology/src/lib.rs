@@ -19,7 +19,8 @@ mod per_link;
 mod retry;
 mod validate;
 
-pub use build::build;
+pub use build::{build, build_checked};
+pub use builder_input::SizeCheck;
 pub use export::{ExportError, export};
 pub use facts::{Bisection, Facts, facts};
 pub use faults::{Failing, Failure, failing, failures};

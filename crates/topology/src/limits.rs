@@ -38,12 +38,15 @@ pub(crate) fn product(factors: impl Iterator<Item = u32>) -> f64 {
     factors.map(f64::from).product()
 }
 
-/// Refuses more than [`MAX_LINKS`] links.
+/// Refuses more than [`MAX_LINKS`] links, and what the caller's check refuses.
 pub(crate) fn links(context: &BuilderInput<'_>, key: &str, links: u64) -> Result<usize, SpecError> {
     if links > MAX_LINKS {
         return Err(
             context.error(key, format!("{links} links are too many: at most {MAX_LINKS} are allowed"))
         );
+    }
+    if let Some(reason) = (context.size_check)(links) {
+        return Err(context.error("topology", reason));
     }
     Ok(links as usize)
 }

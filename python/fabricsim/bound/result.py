@@ -8,6 +8,7 @@ from typing import Any, cast
 from fabricsim.errors import FabricsimError
 from fabricsim.lazy import pandas as pd
 from fabricsim.results import finite
+from fabricsim.shown import Shown
 
 RATES = ("fair_gbps", "maximum_gbps", "sender_fair_gbps", "sender_maximum_gbps")
 """The four answers, as columns."""
@@ -18,7 +19,7 @@ class SolverError(FabricsimError):
 
 
 @dataclass(frozen=True)
-class Bound:
+class Bound(Shown):
     """Upper bounds on an experiment's throughput, in Gb/s of packets (headers included, link overhead not).
 
     Two questions: what is the largest total (`maximum`), and what does everybody get if rates are max-min fair

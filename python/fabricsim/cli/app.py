@@ -93,12 +93,15 @@ def run(
     memory: Memory = None,
     plot: Annotated[bool, typer.Option("--plot", help="Draw the pictures as well.")] = False,
     seeds: Seeds = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, help="As --set seed=N: of all that is drawn.")
+    ] = None,
     bound: Annotated[
         bool, typer.Option("--bound", help="Say what part of the largest possible throughput was reached.")
     ] = False,
 ) -> None:
     """Run an experiment, print a short table, write a run folder."""
-    experiment = read(file, set)
+    experiment = read(file, [*(set or []), *([] if seed is None else [f"seed={seed}"])])
     warnings = warn(experiment)
     if seeds is not None:
         run_repeated(
@@ -131,7 +134,7 @@ def run(
             "warnings": warnings,
             **({} if part is None else {"bound": part}),
         },
-        lambda: print_result(result, output()),
+        lambda: print_result(result, output(), said=warnings),
     )
     if part is not None and not json:
         print_reached(part, output())

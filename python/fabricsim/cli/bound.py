@@ -125,6 +125,7 @@ def reached(experiment: Experiment, result: Result) -> dict[str, Any]:
         "from_ns": part.from_ns,
         "to_ns": part.to_ns,
         "whole_measurement": part.whole,
+        "chance_known": part.chance,
         "total_gbps": found.total_gbps,
         "fraction": part.fraction,
         "bound_gbps": part.bound_gbps if part.fraction > 0 else found.total_gbps,
@@ -141,8 +142,9 @@ def print_reached(part: dict[str, Any], console: Console) -> None:
     total = fixed(part["total_gbps"])
     # More may be offered by chance than at the mean rates.
     of_mean = "" if fixed(part["bound_gbps"]) == total else f"{total} at the mean rates; "
+    by_chance = "" if part["chance_known"] else "; what was offered by chance in that part is not known"
     console.print(
         f"bound      {percent(part['fraction'])} of the bound{when}: {fixed(part['accepted_gbps'])} of "
         f"{fixed(part['bound_gbps'])} Gb/s ({of_mean}fair rates: {fixed(part['fair_total_gbps'])} by pair, "
-        f"{fixed(part['sender_fair_total_gbps'])} by source)"
+        f"{fixed(part['sender_fair_total_gbps'])} by source{by_chance})"
     )

@@ -101,8 +101,17 @@ def output() -> Console:
 
 
 def read(file: Path, assignments: list[str] | None) -> Experiment:
-    """The experiment of a command line."""
-    return Experiment.from_file(file).with_overrides([parse_assignment(text) for text in assignments or []])
+    """The experiment of a command line; `-` is standard input."""
+    experiment = _standard_input() if str(file) == "-" else Experiment.from_file(file)
+    return experiment.with_overrides([parse_assignment(text) for text in assignments or []])
+
+
+def _standard_input() -> Experiment:
+    try:
+        text = sys.stdin.buffer.read().decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"standard input: it is no text in UTF-8: {error}") from error
+    return Experiment(text, "stdin")
 
 
 def in_folder(out: Path | None, name: str, work: Callable[[Path], T]) -> T:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -40,8 +40,8 @@ _LATENCIES = {"mean": "mean", "p50": "p50", "p99": "p99", "p999": "p99.9", "max"
 _COUNTS = ("injected", "delivered", "in_flight", "dropped")
 
 
-def print_result(result: Result, console: Console) -> None:
-    """Entries, flows and totals of a run."""
+def print_result(result: Result, console: Console, said: Collection[str] = ()) -> None:
+    """Entries, flows, totals and warnings of a run, but for the warnings that have been said."""
     print_entries(result, console)
     if "flows" in result.frames and len(result.flows):
         print_flows(result, console)
@@ -53,6 +53,8 @@ def print_result(result: Result, console: Console) -> None:
     if why := result.manifest["summary"].get("saturation"):
         console.print(f"saturated: {why}", markup=False)
     for warning in result.manifest["summary"].get("warnings") or ():
+        if warning in said:
+            continue
         console.print(f"warning: {warning}", markup=False)
     if result.status == "deadlock":
         _print_deadlock(result.manifest["summary"].get("deadlock") or (), console)

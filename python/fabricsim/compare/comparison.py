@@ -14,13 +14,14 @@ from fabricsim.errors import InputError
 from fabricsim.lazy import pandas as pd
 from fabricsim.results import Result, finite
 from fabricsim.run import load
+from fabricsim.shown import Shown
 
 MOST_RUNS = 12
 """More are a sweep."""
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Shown):
     """Runs side by side, in the order in which they were given. The first is what ratios refer to."""
 
     runs: list[Result] = field(repr=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -68,10 +67,7 @@ def _trees(results: Sequence[Result]) -> list[Tree]:
 
 def experiment_of(result: Result) -> Experiment:
     """The experiment of a run, from its manifest."""
-    manifest = result.manifest
-    file = str(manifest.get("file") or "experiment")
-    pairs = tuple((str(key), str(value)) for key, value in manifest.get("overrides", ()))
-    return Experiment(str(manifest.get("experiment", "")), file, os.path.dirname(file) or ".", pairs)
+    return Experiment.from_manifest(result.manifest)
 
 
 def _used(settings: Mapping[str, str]) -> Iterator[tuple[str, str]]:

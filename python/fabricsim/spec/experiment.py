@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ import tomli_w
 
 from fabricsim.errors import InputError
 from fabricsim.native import Overrides, bad_input, native, waited
+from fabricsim.shown import Shown
 from fabricsim.spec.adapter import Adapter
 from fabricsim.spec.congestion import CongestionControl
 from fabricsim.spec.faults import Faults
@@ -33,7 +35,7 @@ from fabricsim.spec.values import override, put, require_text
 
 
 @dataclass(frozen=True)
-class Experiment:
+class Experiment(Shown):
     """One experiment, ready for the engine. Create it with `from_file`, `from_text` or `build`."""
 
     text: str
@@ -61,6 +63,13 @@ class Experiment:
     def from_text(cls, text: str, base: str | Path = ".") -> Experiment:
         """An experiment from TOML text."""
         return cls(text=text, base=str(base))
+
+    @classmethod
+    def from_manifest(cls, manifest: Mapping[str, Any]) -> Experiment:
+        """The experiment of a run, from its manifest."""
+        file = str(manifest.get("file") or "experiment")
+        pairs = tuple((str(key), str(value)) for key, value in manifest.get("overrides", ()))
+        return cls(str(manifest.get("experiment", "")), file, os.path.dirname(file) or ".", pairs)
 
     @classmethod
     def build(

@@ -14,6 +14,7 @@ from fabricsim.lazy import pandas as pd
 from fabricsim.memory import Allowance, shared
 from fabricsim.results import finite, scalars
 from fabricsim.run import run
+from fabricsim.shown import Shown
 from fabricsim.spec import Experiment, as_experiment
 from fabricsim.spec.sweep import RandomPoints
 from fabricsim.statistics import CONFIDENCE
@@ -31,7 +32,7 @@ Task = tuple[int, Experiment]
 
 
 @dataclass(frozen=True)
-class SweepResult:
+class SweepResult(Shown):
     """A sweep: a row for each point that is done."""
 
     manifest: dict[str, Any]

@@ -10,12 +10,13 @@ from typing import Any, cast
 from fabricsim.errors import InputError
 from fabricsim.lazy import pandas as pd
 from fabricsim.results import finite
+from fabricsim.shown import Shown
 from fabricsim.store import read_folder
 from fabricsim.tune.folder import KIND
 
 
 @dataclass(frozen=True)
-class TuneResult:
+class TuneResult(Shown):
     """A study: its trials, the best setting, and what it gains."""
 
     manifest: dict[str, Any]

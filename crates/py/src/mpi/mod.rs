@@ -14,7 +14,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::programs::number_of;
-use crate::{Control, Outcome, Overrides, bad_input, prepare_watched};
+use crate::{Control, Outcome, Overrides, bad_input, memory_limit, prepare_watched};
 use buffers::{Buffers, Held, Kept};
 
 struct Inner {
@@ -120,7 +120,8 @@ impl MpiPrograms {
         let control = Arc::clone(&control.0);
         let (text, file, base, overrides) = experiment;
         py.detach(|| {
-            let prepared = prepare_watched(&text, &file, &base, &overrides, &control)?;
+            let prepared =
+                prepare_watched((&text, &file, &base), &overrides, &control, memory_limit(memory))?;
             simulation::permit(&prepared, memory, &file).map_err(bad_input)?;
             let located = |error: &dyn std::fmt::Display| bad_input(format!("{file}: {error}"));
             let (ranks, given) = hosts;

@@ -51,12 +51,29 @@ fn tshark(name: &str, file: &[u8], fields: &[&str]) -> Option<Vec<Vec<String>>> 
 /// A file, overrides, an experiment, and kinds of packets that it must have.
 type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str, &'a [&'a str]);
 
-/// Every kind of packet: data of all positions, notifications, acknowledgements, the packets of ordering protocols.
+/// Two hosts with reliable connections, and losses.
+const QUEUE_PAIRS: &str = r#"
+topology.single-switch = { hosts = 2 }
+links.all = { rate = "100 Gb/s", latency = "20 ns", buffer = "64 KiB" }
+host.mtu = "2094 B"
+queue_pairs = { verb = "write", loss = 0.02 }
+traffic = [{ sources = ["H0"], destinations = ["H1"], pattern = "uniform", load = 0.5, message = "6 KiB" }]
+run.duration = "60 us"
+"#;
+
+/// Every kind of packet: data of all positions, notifications, acknowledgements, the packets of ordering protocols and of queue pairs.
 #[test]
 fn wireshark_shows_the_fields_of_every_kind_of_packet() {
     let large = ("congestion_control.notification.size", "64 B");
     let answer = ("transport.answer", "32 B");
-    let cases: [Case; 3] = [
+    let writes = ["RC RDMA WRITE First", "RC RDMA WRITE Middle", "RC RDMA WRITE Last", "RC Acknowledge"];
+    let reads = [
+        "RC RDMA READ Request",
+        "RC RDMA READ Response First",
+        "RC RDMA READ Response Middle",
+        "RC RDMA READ Response Last",
+    ];
+    let cases: [Case; 6] = [
         ("mesh.pcapng", &[], MESH, &["RC SEND First", "RC SEND Middle", "RC SEND Last", "RC SEND Only"]),
         (
             "ordering.pcapng",
@@ -70,6 +87,9 @@ fn wireshark_shows_the_fields_of_every_kind_of_packet() {
             MESH,
             &["RC Acknowledge", "RC SEND First"],
         ),
+        ("writes.pcapng", &[], QUEUE_PAIRS, &writes),
+        ("reads.pcapng", &[("queue_pairs.verb", "read")], QUEUE_PAIRS, &reads),
+        ("sends.pcapng", &[("queue_pairs.verb", "send")], QUEUE_PAIRS, &["RC SEND Middle", "RC Acknowledge"]),
     ];
     let mut fields: Vec<&str> = FIELDS.iter().map(|&(_, field)| field).collect();
     fields.extend([

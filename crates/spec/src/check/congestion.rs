@@ -18,8 +18,8 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), Found> {
     super::windows::check(&experiment.congestion_control)
 }
 
-/// Warnings about settings that are allowed and probably not intended.
-pub fn warnings(experiment: &Experiment) -> Vec<String> {
+/// A warning about a table of delays that does not grow.
+pub(super) fn warnings(experiment: &Experiment) -> Vec<String> {
     let mut warnings = Vec::new();
     let table = experiment.congestion_control.infiniband.cct.table();
     let delays: Vec<f64> = table.iter().map(|entry| entry.packet_times()).collect();

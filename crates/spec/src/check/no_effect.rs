@@ -1,0 +1,159 @@
+//! Warnings about settings that are allowed and change nothing.
+
+use crate::Algorithm::{self, Auto, Dal, Par, Par62, Piggyback, UgalG, UgalL, UpDownAdaptive};
+use crate::{
+    CongestionAlgorithm, Experiment, FlowControlBy, InfiniBandCongestion, Load, OrderingMode, OutOfOrder,
+    Queueing, Staging, Switch, Transport, name,
+};
+
+/// Algorithms that choose by load.
+const BY_LOAD: [Algorithm; 7] = [UpDownAdaptive, UgalL, UgalG, Piggyback, Par, Par62, Dal];
+
+/// A text for each setting that changes nothing, and for each entry of the traffic list that sends nothing.
+pub(super) fn warnings(experiment: &Experiment) -> Vec<String> {
+    let of_sections = [
+        load(experiment),
+        switch(&experiment.switch),
+        transport(experiment),
+        congestion(experiment),
+        queue_pairs(experiment),
+    ];
+    of_sections.into_iter().flatten().chain(silent(experiment)).collect()
+}
+
+fn load(experiment: &Experiment) -> Option<String> {
+    let routing = &experiment.routing;
+    if routing.load == Load::default() || BY_LOAD.contains(&routing.algorithm) {
+        return None;
+    }
+    // No topology has one of these by default.
+    let of = if routing.algorithm == Auto {
+        "default algorithm".to_owned()
+    } else {
+        format!("algorithm `{}`", name(&routing.algorithm))
+    };
+    Some(format!("routing.load has no effect: the {of} does not choose by load"))
+}
+
+fn switch(switch: &Switch) -> Option<String> {
+    let default = Switch::default();
+    if switch.staging != Staging::default() && switch.queueing != Queueing::Cioq {
+        return Some(format!(
+            "switch.staging has no effect: staging buffers are those of `queueing = \"cioq\"`, and it is `{}`",
+            name(&switch.queueing)
+        ));
+    }
+    if switch.flow_control == FlowControlBy::Packets {
+        return None;
+    }
+    let keys = [
+        ("flow_control_period", switch.flow_control_period != default.flow_control_period),
+        ("retraining_time", switch.retraining_time != default.retraining_time),
+    ];
+    let (key, _) = keys.into_iter().find(|(_, is_given)| *is_given)?;
+    Some(format!("switch.{key} has no effect: it is that of `flow_control = \"packets\"`"))
+}
+
+fn transport(experiment: &Experiment) -> Option<String> {
+    let spec = &experiment.transport;
+    let is_used = spec.mode != OrderingMode::None
+        || experiment.traffic.iter().any(|of| of.ordering.is_some_and(|mode| mode != OrderingMode::None));
+    (!is_used && *spec != Transport::default()).then(|| {
+        "transport has no effect: neither `transport.mode` nor an entry of the traffic list sets a mode"
+            .to_owned()
+    })
+}
+
+fn congestion(experiment: &Experiment) -> Option<String> {
+    let control = &experiment.congestion_control;
+    let is_off = control.algorithm == CongestionAlgorithm::None;
+    (is_off && control.infiniband != InfiniBandCongestion::default()).then(|| {
+        "congestion_control.infiniband has no effect: `congestion_control.algorithm` is `none`".to_owned()
+    })
+}
+
+fn queue_pairs(experiment: &Experiment) -> Option<String> {
+    let spec = experiment.queue_pairs.as_ref()?;
+    let is_given = spec.reorder_packets != crate::QueuePairs::default().reorder_packets;
+    (is_given && spec.out_of_order == OutOfOrder::Drop).then(|| {
+        "queue_pairs.reorder_packets has no effect: with `out_of_order = \"drop\"` packets are not kept"
+            .to_owned()
+    })
+}
+
+/// Entries that begin when the run is over, or stop before they begin.
+fn silent(experiment: &Experiment) -> impl Iterator<Item = String> + '_ {
+    let end = experiment.run.warmup.saturating_add(experiment.run.duration);
+    experiment.traffic.iter().enumerate().filter_map(move |(number, entry)| {
+        let key = if entry.name.is_empty() { number.to_string() } else { entry.name.clone() };
+        let begin = entry.start;
+        if begin >= end {
+            return Some(format!(
+                "traffic.{key} sends nothing: it starts at {begin}, and the measurement ends at {end} (run.warmup and run.duration)"
+            ));
+        }
+        let stop = entry.stop.filter(|&stop| stop <= begin)?;
+        Some(format!("traffic.{key} sends nothing: it stops at {stop}, and starts at {begin}"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{read, warnings};
+
+    const BASE: &str = "topology.mesh.dimensions = [3, 3]\n\
+        traffic = [{ name = 'a', pattern = 'uniform', load = 0.3, message = '2 KiB' }]\n\
+        run = { warmup = '1 us', duration = '5 us' }\n";
+
+    fn of(overrides: &[(&str, &str)]) -> Vec<String> {
+        let overrides: Vec<_> =
+            overrides.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+        warnings(&read(BASE, "e.toml", &overrides).unwrap())
+    }
+
+    #[test]
+    fn each_setting_without_effect_is_named_and_not_where_it_has_one() {
+        let fat = ("topology", "{ fat-tree = { arity = 2, levels = 2 } }");
+        let adaptive = ("routing.algorithm", "'up-down-adaptive'");
+        let packets = ("switch.flow_control", "'packets'");
+        let cases: [(&str, &str, &str, &[(&str, &str)]); 8] = [
+            ("routing.load", "'credits'", "routing.load has no effect: the default", &[fat, adaptive]),
+            (
+                "switch.staging.buffer",
+                "'8 KiB'",
+                "`queueing = \"cioq\"`, and it is `voq`",
+                &[("switch.queueing", "'cioq'")],
+            ),
+            ("switch.flow_control_period", "'1 us'", "switch.flow_control_period has no", &[packets]),
+            ("switch.retraining_time", "'2 ms'", "switch.retraining_time has no", &[packets]),
+            (
+                "transport.timeout",
+                "'7 us'",
+                "transport has no effect",
+                &[("traffic.0.ordering", "'ordered'")],
+            ),
+            (
+                "congestion_control.infiniband.threshold",
+                "3",
+                "congestion_control.infiniband has no",
+                &[("congestion_control.algorithm", "'infiniband'")],
+            ),
+            (
+                "traffic.0.start",
+                "'6 us'",
+                "traffic.a sends nothing: it starts at 6 us",
+                &[("run.duration", "'6 us'")],
+            ),
+            ("traffic.0.stop", "'0 ns'", "it stops at 0", &[("traffic.0.stop", "'1 ns'")]),
+        ];
+        for (key, value, text, others) in cases {
+            let found = of(&[(key, value)]);
+            assert!(found.len() == 1 && found[0].contains(text), "{key}: {found:?}");
+            assert_eq!(of(&[&[(key, value)], others].concat()), Vec::<String>::new(), "{key}");
+        }
+        let drop = [("queue_pairs.reorder_packets", "16"), ("queue_pairs.out_of_order", "'drop'")];
+        assert!(of(&drop)[0].contains("queue_pairs.reorder_packets has no effect"));
+        assert_eq!(of(&[drop[0], ("queue_pairs.out_of_order", "'hold'")]), Vec::<String>::new());
+        assert_eq!(of(&[]), Vec::<String>::new());
+    }
+}

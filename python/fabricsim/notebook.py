@@ -1,0 +1,262 @@
+"""Views of results in notebooks: a few numbers, a small picture, and how to go on.
+
+Adding a view: a function, and a line in `_VIEWS`; the class is a `fabricsim.shown.Shown`.
+"""
+
+from __future__ import annotations
+
+import html as escaped
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fabricsim import catalogue
+from fabricsim.bound import Bound
+from fabricsim.catalogue import Entry
+from fabricsim.compare import Comparison
+from fabricsim.errors import FabricsimError
+from fabricsim.lazy import pandas as pd
+from fabricsim.plots import save_plots, save_sweep_plots, save_tune_plots
+from fabricsim.report.parts import Picture, Table, embedded, facts_of, given, scratch, table_of
+from fabricsim.results import Result, flatten
+from fabricsim.spec import Experiment
+from fabricsim.sweep import SweepResult
+from fabricsim.tune import TuneResult
+from fabricsim.what_if import WhatIf
+
+MOST_ROWS = 8
+"""Rows of a view's table."""
+_SUMMARY = (
+    "simulated_s",
+    "offered_gbps",
+    "accepted_gbps",
+    "accepted_load",
+    "latency_ns.mean",
+    "latency_ns.p99",
+    "jain",
+    "seed",
+)
+_ENTRIES = (
+    "entry",
+    "text",
+    "offered_gbps",
+    "accepted_gbps",
+    "destination_share",
+    "latency_mean_ns",
+    "latency_p99_ns",
+)
+_FIRST = ("throughput", "entries", "links")
+"""Pictures of a run, of which a view has the first that there is."""
+
+
+@dataclass(frozen=True)
+class View:
+    """What is shown of a value."""
+
+    title: str
+    text: str = ""
+    facts: list[tuple[str, str]] = field(default_factory=list)
+    warnings: Sequence[str] = ()
+    table: Table | None = None
+    picture: Picture | None = None
+    code: str = ""
+    """A text that is folded, such as an experiment's."""
+    further: Sequence[str] = ()
+    """Python by which one goes on."""
+
+
+def html(value: object) -> str:
+    """The view of a value as HTML.
+
+    Raises:
+        TypeError: values of its class have no view.
+    """
+    for of, view in _VIEWS.items():
+        if isinstance(value, of):
+            return _html(view(value))
+    raise TypeError(f"{type(value).__name__} has no view in notebooks")
+
+
+def _of_run(result: Result) -> View:
+    summary = result.manifest["summary"]
+    table = None
+    if "entries" in result.frames and len(result.entries):
+        table = table_of(result.entries, catalogue.some("entries", *_ENTRIES), MOST_ROWS, "entries")
+
+    def draw(folder: Path) -> list[Path]:
+        kinds = [kind for kind in _FIRST if kind in result.frames or kind == "throughput"]
+        for kind in kinds:
+            try:
+                return save_plots(result, folder, "svg", [kind])
+            except FabricsimError:
+                continue
+        return []
+
+    return View(
+        f"{result.title}: {result.status}",
+        facts=facts_of(flatten(summary), map(catalogue.key, _SUMMARY)),
+        warnings=[*(summary.get("warnings") or ()), *(summary.get("deadlock") or ())],
+        table=table,
+        picture=_drawn(draw),
+        further=("run.entries", "run.flows", "run.links", "run.summary", 'fs.report(run, "report.html")'),
+    )
+
+
+def _of_sweep(result: SweepResult) -> View:
+    states = {name: result.count(name) for name in ("ok", "deadlock", "failed")}
+    metrics = ("accepted_load", "latency_ns.mean", "latency_ns.p99", "status")
+    columns = [Entry(key, key) for key in result.parameters] + [catalogue.key(name) for name in metrics]
+    return View(
+        f"{result.manifest['name']}: {len(result.points):,} of {result.manifest['size']:,} points",
+        facts=given([(name, count or "") for name, count in states.items()]),
+        table=table_of(result.points, columns, MOST_ROWS, "points"),
+        picture=_drawn(lambda folder: save_sweep_plots(result, folder, "svg")),
+        further=(
+            "result.points",
+            "result.curves()",
+            "result.saturation()",
+            'fs.report(result, "report.html")',
+        ),
+    )
+
+
+def _of_study(result: TuneResult) -> View:
+    best = result.best
+    settings = [] if best is None else list(best["settings"].items())
+    columns = [Entry(name, name) for name in ("trial", *result.parameters, *result.objective_columns)]
+    return View(
+        f"{result.manifest.get('name', 'tune')}: {len(result.trials) - 1:,} trials",
+        text="" if best else "No setting keeps the constraints.",
+        facts=[(str(key), str(value)) for key, value in settings],
+        table=table_of(result.front, columns, MOST_ROWS, "best settings"),
+        picture=_drawn(lambda folder: save_tune_plots(result, folder, "svg")),
+        further=("result.settings", "result.trials", "fs.run(experiment, set=result.settings)"),
+    )
+
+
+def _of_bound(found: Bound) -> View:
+    totals = {
+        "offered": found.offered_gbps,
+        "largest total": found.total_gbps,
+        "fair to pairs, in all": found.fair_total_gbps,
+        "fair to sources, in all": found.sender_fair_total_gbps,
+    }
+    columns = [
+        Entry(name, name.replace("_", " ").replace(" gbps", " (Gb/s)")) for name in found.entries.columns
+    ]
+    return View(
+        f"Bound of {found.facts.get('title') or found.facts['topology']}",
+        facts=[(name, f"{value:,.4g} Gb/s") for name, value in totals.items()],
+        table=table_of(found.entries, columns, MOST_ROWS, "entries"),
+        further=("found.flows", "found.links", "found.fraction(run.manifest['summary']['accepted_gbps'])"),
+    )
+
+
+def _of_experiment(experiment: Experiment) -> View:
+    written = experiment.written()
+    topology = written.get("topology") or {}
+    title = str(written.get("title") or experiment.name)
+    shapes = [f"{name}: {_short(value)}" for name, value in topology.items()]
+    run = written.get("run") or {}
+    facts = given(
+        [("topology", "; ".join(shapes)), ("duration", run.get("duration")), ("warm-up", run.get("warmup"))]
+    )
+    facts += given([("traffic", ", ".join(_traffic(written.get("traffic") or [])))])
+    return View(
+        title,
+        text=str(written.get("description", "")),
+        facts=facts + [(key, str(value)) for key, value in experiment.overrides],
+        code=experiment.text,
+        further=("experiment.check()", "experiment.describe()", "fs.bound(experiment)", "fs.run(experiment)"),
+    )
+
+
+def _traffic(entries: Sequence[dict[str, Any]]) -> list[str]:
+    return [str(entry.get("name") or _short(entry.get("pattern", "?"))) for entry in entries[:MOST_ROWS]]
+
+
+def _short(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} = {_short(one)}" for key, one in value.items())
+    return " x ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _of_comparison(found: Comparison) -> View:
+    return _of_frame(
+        f"Comparison of {', '.join(found.labels)}", found.totals, ("found.differences", "found.flows")
+    )
+
+
+def _of_failures(found: WhatIf) -> View:
+    title = f"Every single {found.each} fails, worst first"
+    return _of_frame(title, found.failures, ("found.failures", "found.without"))
+
+
+def _of_frame(title: str, frame: pd.DataFrame, further: Sequence[str]) -> View:
+    columns = [catalogue.key(str(name)) for name in frame.columns]
+    return View(title, table=table_of(frame, columns, MOST_ROWS, "rows"), further=further)
+
+
+def _drawn(draw: Callable[[Path], list[Path]]) -> Picture | None:
+    """The first picture, if there is one."""
+    with scratch() as folder:
+        try:
+            pictures = draw(Path(folder))
+        except FabricsimError:
+            return None
+        return next(iter(embedded(pictures[:1])), None)
+
+
+_VIEWS: dict[type, Callable[[Any], View]] = {
+    Result: _of_run,
+    SweepResult: _of_sweep,
+    TuneResult: _of_study,
+    Bound: _of_bound,
+    Experiment: _of_experiment,
+    Comparison: _of_comparison,
+    WhatIf: _of_failures,
+}
+
+
+def _html(view: View) -> str:
+    say = escaped.escape
+    parts = [f"<div><strong>{say(view.title)}</strong>"]
+    if view.text:
+        parts.append(f"<p>{say(view.text)}</p>")
+    if view.facts:
+        cells = "".join(
+            f"<tr><th style='text-align:left'>{say(name)}</th><td>{say(value)}</td></tr>"
+            for name, value in view.facts
+        )
+        parts.append(f"<table>{cells}</table>")
+    parts += [f"<p>⚠ {say(text)}</p>" for text in view.warnings]
+    if view.table is not None and view.table.rows:
+        parts.append(_table(view.table))
+    if view.picture is not None:
+        parts.append(
+            f'<img alt="{say(view.picture.name)}" style="max-width:560px" src="{view.picture.url}"/>'
+        )
+    if view.code:
+        parts.append(f"<details><summary>as text</summary><pre>{say(view.code)}</pre></details>")
+    if view.further:
+        parts.append(
+            "<p>Go on with " + ", ".join(f"<code>{say(line)}</code>" for line in view.further) + "</p>"
+        )
+    return "".join([*parts, "</div>"])
+
+
+def _table(table: Table) -> str:
+    say = escaped.escape
+    head = "".join(f"<th>{say(heading)}</th>" for heading in table.headings)
+    sides = ["right" if numeric else "left" for numeric in table.numeric]
+    rows = "".join(
+        "<tr>"
+        + "".join(
+            f"<td style='text-align:{side}'>{say(cell)}</td>" for side, cell in zip(sides, row, strict=True)
+        )
+        + "</tr>"
+        for row in table.rows
+    )
+    note = f"<p>{say(table.note)}</p>" if table.note else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}"

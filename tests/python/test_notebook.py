@@ -1,0 +1,104 @@
+"""Views of values in notebooks."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import fabricsim as fs
+from fabricsim.notebook import html
+
+pytestmark = pytest.mark.usefixtures("real")
+
+TEXT = """
+title = "Four <hosts> & a switch"
+topology.single-switch.hosts = 4
+[[traffic]]
+name = "pairs"
+pattern = "random-permutation"
+load = 0.6
+message = "2 KiB"
+[run]
+duration = "20 us"
+"""
+
+
+class Page(HTMLParser):
+    """Checks that elements are closed in order, and collects texts."""
+
+    EMPTY = frozenset({"img", "br"})
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.texts: list[str] = []
+        self.pictures = 0
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.pictures += tag == "img"
+        if tag == "img":
+            assert dict(attrs)["alt"]
+        if tag not in self.EMPTY:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in self.EMPTY:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def page(value: object) -> Page:
+    shown = value._repr_html_()  # type: ignore[attr-defined]
+    assert shown == html(value)
+    return Page(shown)
+
+
+@pytest.fixture
+def experiment() -> fs.Experiment:
+    return fs.Experiment.from_text(TEXT)
+
+
+def test_a_run_has_numbers_entries_and_a_picture(experiment: fs.Experiment) -> None:
+    run = fs.run(experiment, set={"routing.load": "credits"})
+    found = page(run)
+    assert found.texts[0] == "Four <hosts> & a switch: ok"
+    assert {"accepted throughput (Gb/s)", "pairs", "run.flows"} <= set(found.texts)
+    assert any("routing.load has no effect" in text for text in found.texts)
+    assert found.pictures == 1
+
+
+def test_an_experiment_is_shown_without_being_built() -> None:
+    large = fs.Experiment.from_text(TEXT.replace("hosts = 4", "hosts = 900000000"))
+    found = page(large)
+    assert {"single-switch: hosts = 900000000", "pairs", "experiment.describe()"} <= set(found.texts)
+    assert page(fs.Experiment.from_text("this is = no TOML [")).texts
+
+
+def test_sweeps_studies_bounds_comparisons_and_failures(experiment: fs.Experiment, tmp_path: Path) -> None:
+    sweep = fs.sweep(experiment, vary={"traffic.pairs.load": [0.2, 0.4]}, out=tmp_path / "sweep", jobs=1)
+    found = page(sweep)
+    assert "2 of 2 points" in found.texts[0]
+    assert found.pictures == 1
+    bound = page(fs.bound(experiment))
+    assert {"largest total", "found.links"} <= set(bound.texts)
+    runs = [fs.run(experiment, set={"seed": seed}) for seed in (1, 2)]
+    assert "Comparison" in page(fs.compare(runs)).texts[0]
+    mesh = experiment.with_values(
+        {"topology": {"mesh": {"dimensions": [2, 2]}}, "routing.algorithm": "shortest-path"}
+    )
+    failures = page(
+        fs.what_if(mesh.with_values({"routing.lane_policy": "hops", "switch.virtual_lanes": 4}), jobs=1)
+    )
+    assert failures.texts[0] == "Every single link fails, worst first"
+
+
+def test_other_values_have_no_view() -> None:
+    with pytest.raises(TypeError, match="int has no view"):
+        html(1)
