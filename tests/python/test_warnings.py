@@ -97,9 +97,9 @@ def test_settings_without_effect_are_in_the_results(command: Command, small: Pat
     texts = ["routing.load has no effect", "sends nothing: it starts at 1 s", "transport has no effect"]
     for text in texts:
         assert any(text in found for found in fs.Experiment.from_file(small, changes).warnings())
-        assert any(text in found for found in fs.run(small, set=changes).summary["warnings"])
+        assert any(text in found for found in fs.run(small, set=changes).manifest["summary"]["warnings"])
     options = [part for key, value in changes.items() for part in ("--set", f"{key}='{value}'")]
     ran = command("run", small, *options)
     for text in texts:
         assert (ran.err.count(text), ran.out.count(text)) == (1, 0), ran
-    assert fs.run(small).summary["warnings"] == []
+    assert fs.run(small).manifest["summary"]["warnings"] == []
