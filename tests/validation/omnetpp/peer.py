@@ -69,7 +69,7 @@ CASES = [
     Case(
         "chain",
         ((4, 5), (5, 6), (6,), (4,), (), (), ()),
-        "H0 sends to H4 and H5 in turn, H1 to H5 and H6, H2 to H6, H3 to H4; no output loses a turn",
+        "H0 sends to H4 and H5 in turn, H1 to H5 and H6, H2 to H6, H3 to H4: no output loses a turn",
         decides=False,
     ),
     Case(
