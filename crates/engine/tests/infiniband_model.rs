@@ -70,18 +70,19 @@ fn a_strict_output_waits_for_the_input_in_turn() {
     }
 }
 
-/// If every input can be read for all outputs at once, there is nothing to wait for.
+/// If every input can be read for all outputs at once, there is nothing to wait for. With one queue an input, the order in which outputs choose
+/// decides which packet reaches its head next, so that times differ.
 #[test]
 fn without_read_ports_a_strict_output_is_an_ordinary_one() {
     let traffic = "[[traffic]]\npattern = 'uniform'\nload = 0.8\nmessage = '64 B'\n";
-    for queueing in ["voq", "fifo"] {
-        let of = |arbiter| {
-            let overrides =
-                [("switch.arbiter", arbiter), ("switch.queueing", queueing), ("links.all.reads", "0")];
-            totals("mesh = { dimensions = [4, 4] }", traffic, &overrides)
-        };
-        assert_eq!(of("strict-round-robin"), of("round-robin"), "{queueing}");
-    }
+    let of = |queueing, arbiter| {
+        let overrides =
+            [("switch.arbiter", arbiter), ("switch.queueing", queueing), ("links.all.reads", "0")];
+        totals("mesh = { dimensions = [4, 4] }", traffic, &overrides)
+    };
+    assert_eq!(of("voq", "strict-round-robin"), of("voq", "round-robin"));
+    let (strict, in_turn) = (of("fifo", "strict-round-robin"), of("fifo", "round-robin"));
+    assert_eq!((strict.delivered, strict.packet_hops), (in_turn.delivered, in_turn.packet_hops));
 }
 
 /// Eight units of a nanosecond each, or one every `interval`: alone in its queue, a packet follows after eight intervals; behind one of
@@ -143,5 +144,56 @@ fn partitions_do_not_change_a_bit_and_nothing_is_lost() {
                 assert_eq!(of(partitions), one, "{topology} {more:?} in {partitions}");
             }
         }
+    }
+}
+
+/// H0's queues take turns at its input, which is read for one output at a time: it can be read for the other output as soon as the last of eight units
+/// leaves, though the queue itself waits for the rest of the interval, and the output for the link.
+#[test]
+fn an_input_is_read_for_another_output_as_the_last_unit_leaves() {
+    let traffic = stream("H0", "H2") + &stream("H0", "H3");
+    for arbiter in ["round-robin", "strict-round-robin"] {
+        for (interval, both) in [("0 ns", 2 * 8), ("3 ns", 2 * 21), ("10 ns", 2 * 70)] {
+            let overrides = [("switch.unit_interval", interval), ("switch.arbiter", arbiter)];
+            let prepared = prepared("single-switch = { hosts = 4 }", &traffic, &overrides);
+            for to in [2, 3] {
+                let found = share(&prepared, (0, to));
+                assert!(
+                    (found * f64::from(both) / 8.0 - 1.0).abs() < 0.005,
+                    "{arbiter}, {interval}: H{to} {found}"
+                );
+            }
+        }
+    }
+}
+
+/// Destinations of the packets that are delivered, in order.
+struct Order(Vec<HostId>);
+
+impl Observer for Order {
+    fn delivered(&mut self, _: Time, packet: &Packet) {
+        self.0.push(packet.destination);
+    }
+}
+
+/// H0 sends a packet each to H2, H3 and H1, over a link that is eight times as fast as theirs. While the first is read, the other two wait. The outputs
+/// take turns, so that the one after H2's comes next; the model's arbiters are notified in the order of their ports. The output that has
+/// just read the input comes last in any case: with two packets to H1 first, H1's second one waits for all others.
+#[test]
+fn idle_outputs_get_an_input_in_the_order_of_their_ports() {
+    for (destinations, arbiter, expected) in [
+        ([2, 3, 1, 3], "round-robin", [2, 3, 1, 3]),
+        ([2, 3, 1, 3], "strict-round-robin", [2, 1, 3, 3]),
+        ([1, 1, 2, 3], "round-robin", [1, 2, 3, 1]),
+        ([1, 1, 2, 3], "strict-round-robin", [1, 2, 1, 3]),
+    ] {
+        let one = |to| stream("H0", &format!("H{to}")) + "messages = 1\n";
+        let traffic: String = destinations.iter().map(one).collect();
+        let overrides = [("switch.arbiter", arbiter), ("links.named.\"H0-S0\".rate", "512 Gb/s")];
+        let prepared = prepared("single-switch = { hosts = 4 }", &traffic, &overrides);
+        let mut engine = prepared.engine(|| Order(Vec::new()));
+        engine.advance(Time::us(1), &mut |_, _| true);
+        let found = &engine.observers().next().unwrap().0;
+        assert_eq!(found[..], expected.map(HostId), "{arbiter}: {destinations:?}");
     }
 }

@@ -39,6 +39,7 @@ mod mark;
 mod missed;
 mod multicast;
 mod owed;
+mod port_order;
 mod queues;
 mod round;
 mod staging;
@@ -75,7 +76,9 @@ pub struct Switch {
     stalls_ahead: bool,
     /// Outputs, a bit each, whose stalls begin later.
     ahead: u64,
-    /// True if a feature adds work to arbitration: overdue requests, short queues, or a detector that needs the lanes without credits.
+    /// True if of several outputs the one that has been idle, with the lowest port, chooses first ([`Switch::first_idle`]).
+    in_port_order: bool,
+    /// True if a feature adds work to arbitration: an order of ports, overdue requests, short queues, or a detector that needs the lanes without credits.
     has_arbitration_features: bool,
     /// Start of the search for the best of several hops.
     hop_turn: usize,
@@ -152,7 +155,8 @@ impl Switch {
                 && rules.priority_lanes == 0
                 && Bits::fit_in_a_word(ports),
             ahead: 0,
-            has_arbitration_features: false,
+            in_port_order: rules.arbiter == Arbiter::StrictRoundRobin,
+            has_arbitration_features: rules.arbiter == Arbiter::StrictRoundRobin,
             hop_turn: 0,
             undecided: Vec::new(),
             random: Vec::new(),
@@ -209,7 +213,8 @@ impl Switch {
     /// Updates [`Switch::has_arbitration_features`].
     #[inline]
     fn note_arbitration_features(&mut self) {
-        self.has_arbitration_features = self.needs_credits || self.overdue > 0 || !self.short.is_empty();
+        self.has_arbitration_features =
+            self.in_port_order || self.needs_credits || self.overdue > 0 || !self.short.is_empty();
     }
 
     /// Gives each output a random stream of its own (for the arbiter that draws); `channel` numbers an output's link.
@@ -327,8 +332,13 @@ impl Switch {
         &mut self,
         context: &mut PartitionContext<R, B, O>,
     ) {
-        let next =
-            if self.overdue == 0 { self.dirty.first_after(self.last_output) } else { self.most_overdue() };
+        let next = if self.overdue > 0 {
+            self.most_overdue()
+        } else if self.in_port_order {
+            self.first_idle(context)
+        } else {
+            self.dirty.first_after(self.last_output)
+        };
         if let Some(output) = next {
             self.dirty.clear(output);
             self.arbitrate::<F, true, R, B, O>(context, output);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from statistics import fmean
 
 from .cases import (
     HELD_TOTALS,
@@ -19,6 +20,7 @@ from .cases import (
     Quantity,
     over_seeds,
 )
+from .peer import CASES, GIVES_UP, IN_TURN, chance, flows
 
 TEXT = Path(__file__).resolve().parent / "page.md"
 
@@ -28,11 +30,51 @@ def write(folder: Path) -> Path:
     text = TEXT.read_text(encoding="utf-8")
     for mark, rows, binding in (("slot", SLOT, True), ("shares", SHARES, True), ("totals", TOTALS, False)):
         text = text.replace(f"<!-- {mark} -->", table(rows, binding=binding))
+    text = text.replace("<!-- cases -->", "\n".join(f"- *{case.name}*: {case.text}" for case in CASES))
+    text = text.replace("<!-- exact -->", exact())
+    text = text.replace("<!-- drawn -->", drawn())
     text = text.replace("<!-- seeds -->", seeds())
     text = text.replace("<!-- held -->", bounds())
     path = folder / "omnetpp.md"
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def exact() -> str:
+    """Cases in which nothing is drawn: the peer beside both arbiters."""
+    lines = [
+        "| | | peer | gives up | ratio | within | in turn | ratio |",
+        "|:--|:--|--:|--:|--:|:--|--:|--:|",
+    ]
+    for case in (case for case in CASES if not case.drawn):
+        for number, flow in enumerate(flows(case)):
+            peer, ours, other = flow.peer[0], flow.ours(GIVES_UP)[0], flow.ours(IN_TURN)[0]
+            lines.append(
+                f"| {case.name if number == 0 else ''} | {flow.name} | {peer:.1f} | {ours:.1f} | {ours / peer:.3f} "
+                f"| {_verdict(flow.within(GIVES_UP))} | {other:.1f} | {other / peer:.3f} |"
+            )
+    return "\n".join(lines)
+
+
+def drawn() -> str:
+    """Cases in which destinations are drawn: means over seeds, with the 95 % interval of their difference."""
+    lines = [
+        "| | | peer | gives up | ratio | chance | within | in turn | ratio |",
+        "|:--|:--|--:|--:|--:|:--|:--|--:|--:|",
+    ]
+    for case in (case for case in CASES if case.drawn):
+        for number, flow in enumerate(flows(case)):
+            peer, ours, other = fmean(flow.peer), fmean(flow.ours(GIVES_UP)), fmean(flow.ours(IN_TURN))
+            by_chance = chance(flow.ours(GIVES_UP), flow.peer)
+            lines.append(
+                f"| {case.name if number == 0 else ''} | {flow.name} | {peer:.1f} | {ours:.1f} | {ours / peer:.3f} "
+                f"| ± {by_chance / peer:.3f} | {_verdict(flow.within(GIVES_UP))} | {other:.1f} | {other / peer:.3f} |"
+            )
+    return "\n".join(lines)
+
+
+def _verdict(holds: bool) -> str:
+    return "yes" if holds else "**no**"
 
 
 def bounds() -> str:

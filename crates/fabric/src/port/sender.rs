@@ -91,6 +91,17 @@ impl Sender {
         self.byte_time.duration(before) + self.link_byte_time.duration(bytes - before + self.overhead)
     }
 
+    /// Time until which a packet of `bytes` that has just been sent, and whose queue may send again from `end` on, is read from its input: if it is
+    /// paced, until its last unit leaves.
+    #[inline]
+    pub(crate) fn read_until(&self, end: Time, bytes: u32, unit: u32) -> Time {
+        if !self.is_paced() {
+            return end;
+        }
+        let last = bytes - (bytes - 1) / unit * unit;
+        self.busy_until - self.link_byte_time.duration(last + self.overhead)
+    }
+
     /// A packet leaves from `now` to `end`; its last byte arrives from a slower link at `tail`, if the output is held for it. Returns the time until
     /// which the link carries it.
     #[inline(always)]

@@ -96,7 +96,8 @@ impl Switch {
                 debug_assert!(matches!(receiver.reads, ReadPorts::One));
                 receiver.readable_at = end;
             } else {
-                receiver.occupy(end);
+                let unit = context.ports.ramps.unit();
+                receiver.occupy(context.ports.senders[port as usize].read_until(end, bytes, unit));
                 if self.ahead != 0 {
                     self.reconsider_stalls(context, input);
                 }
