@@ -1,5 +1,6 @@
 """The simulator's engine, compiled from Rust (crates/py). Structured values cross the border as JSON text."""
 
+from collections.abc import Callable
 from typing import Literal, final
 
 __all__ = [
@@ -165,8 +166,11 @@ def route_subnet(request: dict[str, object]) -> list[tuple[str, str]]:
     `matrix`. RuntimeError: the engine cannot route the subnet.
     """
 
-def dissect_capture(bytes: bytes, file: str) -> str:
-    """The records of a capture file (pcap, pcapng, ERF) as JSON. `file` names it in messages."""
+def dissect_capture(bytes: bytes, file: str, most: int, take: Callable[[str], object]) -> None:
+    """Dissects a capture file (pcap, pcapng, ERF): calls `take` with its records, up to `most` at a time, as JSON.
+
+    `file` names it in messages. A damaged file is refused before the first call.
+    """
 
 def ordering_check(settings: str) -> None:
     """Checks the settings of endpoints."""

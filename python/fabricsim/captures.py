@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from fabricsim.errors import InputError
 from fabricsim.native import bad_input, native
+
+_PART = 1000
+"""Records in a part."""
 
 
 def dissect(file: Path | str) -> list[dict[str, Any]]:
@@ -23,12 +26,25 @@ def dissect(file: Path | str) -> list[dict[str, Any]]:
     Raises:
         InputError: the file cannot be read, or is damaged. The message names the file and the record.
     """
+    records: list[dict[str, Any]] = []
+    dissect_in_parts(file, records.extend)
+    return records
+
+
+def dissect_in_parts(file: Path | str, take: Callable[[list[dict[str, Any]]], object]) -> None:
+    """Calls `take` with the records that `dissect` returns, a part of them at a time.
+
+    The memory for them does not grow with the file. A damaged file is refused before the first call.
+
+    Raises:
+        InputError: the file cannot be read, or is damaged.
+    """
     try:
         content = Path(file).read_bytes()
     except OSError as error:
         raise InputError(f"{file}: cannot be read: {error.strerror or error}") from error
     with bad_input():
-        return cast("list[dict[str, Any]]", json.loads(native().dissect_capture(content, str(file))))
+        native().dissect_capture(content, str(file), _PART, lambda text: take(json.loads(text)))
 
 
 @contextmanager

@@ -13,7 +13,7 @@ import pytest
 from conftest import Command
 
 from fabricsim import InputError
-from fabricsim.captures import dissect
+from fabricsim.captures import dissect, dissect_in_parts
 
 pytestmark = pytest.mark.usefixtures("real")
 
@@ -99,6 +99,21 @@ def test_frames_and_their_checksums(command: Command, capture: Path) -> None:
     assert first["icrc"]["value"] == f"0x{roce_v2()[-4:].hex()}"
     assert records[1]["grh"]["dgid"] == "::2"
     assert records[2]["ethernet"]["vlans"] == [5]
+
+
+def test_records_come_in_parts(command: Command, tmp_path: Path) -> None:
+    """The JSON of many records is that of the list, and each part has a bounded number of them."""
+    file = tmp_path / "many.pcap"
+    file.write_bytes(pcap(*[roce_v2()] * 2500))
+    parts: list[list[dict[str, Any]]] = []
+    dissect_in_parts(file, parts.append)
+    assert [len(part) for part in parts] == [1000, 1000, 500]
+    records = dissect(file)
+    assert records == [record for part in parts for record in part]
+    ran = command("dissect", file, "--json")
+    assert ran.out == json.dumps(records, indent=1, ensure_ascii=False) + "\n"
+    file.write_bytes(pcap())
+    assert command("dissect", file, "--json").out == "[]\n"
 
 
 def test_table(command: Command, capture: Path) -> None:

@@ -74,6 +74,20 @@ def test_an_option_may_be_for_the_other_answer(command: Command, tree: Path, tmp
     assert command("route", tree, "--tables", lfts, "--against", "updn", "--roots", roots).code == 0
 
 
+def test_given_tables_keep_their_lids(command: Command, tree: Path, tmp_path: Path) -> None:
+    """`--lmc` may state the LMC that the LIDs of tables have, and no other."""
+    lfts = tmp_path / "lfts"
+    with_lids = tmp_path / "fabric"
+    assert command("route", tree, "--lmc", "1", "--lfts", lfts, "--fabric-out", with_lids).code == 0
+    assert command("route", with_lids, "--tables", lfts, "--lmc", "1").code == 0
+    ran = command("route", with_lids, "--tables", lfts, "--lmc", "2")
+    assert ran.code == 2
+    assert f"--lmc 2: the LIDs of {with_lids} have LMC 1" in " ".join(ran.err.split())
+    # Of a fabric without LIDs the option says which ones the tables are for.
+    assert command("route", tree, "--tables", lfts, "--lmc", "1").code == 0
+    assert command("route", with_lids, "--lmc", "2", "--against", lfts).code == 0
+
+
 @pytest.mark.parametrize("option", ["port_shifting", "scatter_ports"])
 def test_engines_read_the_options_that_the_table_says(tree: Path, tmp_path: Path, option: str) -> None:
     """With the option a reader has other tables on some fabric; no other engine has."""

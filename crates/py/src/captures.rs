@@ -6,18 +6,31 @@ use std::io::BufWriter;
 use fabricsim_engine::Prepared;
 use fabricsim_simulation::{CapturePlan, Capturing, Control, Outcome, ProgramRun, simulate_captured};
 use fabricsim_spec::SpecError;
-use fabricsim_wire::dissect;
+use fabricsim_wire::{capture, dissect};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
 use crate::bad_input;
 
-/// Dissects the bytes of a capture file, which messages call `file`. Returns its records as JSON.
+/// Dissects the bytes of a capture file, which messages call `file`. Calls `take` with its records, up to `most` at a time, as JSON, so
+/// that the memory for them does not grow with the file. A damaged file is refused before the first call.
 #[pyfunction]
-pub(crate) fn dissect_capture(py: Python<'_>, bytes: PyBackedBytes, file: &str) -> PyResult<String> {
+pub(crate) fn dissect_capture(
+    py: Python<'_>,
+    bytes: PyBackedBytes,
+    file: &str,
+    most: usize,
+    take: Py<PyAny>,
+) -> PyResult<()> {
     py.detach(|| {
-        let records = dissect::dissect(&bytes, file).map_err(bad_input)?;
-        serde_json::to_string(&records).map_err(bad_input)
+        let capture = capture::read(&bytes, file).map_err(bad_input)?;
+        let mut records = dissect::records(&capture);
+        while records.len() > 0 {
+            let part: Vec<_> = records.by_ref().take(most.max(1)).collect();
+            let text = serde_json::to_string(&part).map_err(bad_input)?;
+            Python::attach(|py| take.call1(py, (text,)))?;
+        }
+        Ok(())
     })
 }
 

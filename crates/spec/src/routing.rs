@@ -19,7 +19,7 @@ pub struct Routing {
     /// For `opensm`: the routing engine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub engine: Option<RoutingEngine>,
-    /// For `opensm` with `updn`, `dnup` or `ftree`: names of the root switches (`root_guid_file`); by default the engine finds them.
+    /// For `opensm` with `updn` or `ftree`: names of the root switches (`root_guid_file`); by default the engine finds them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub roots: Option<Vec<String>>,
     /// For `table`: the forwarding tables, relative to the experiment file: `.fdbs`, or, for a fabric from an InfiniBand subnet, what

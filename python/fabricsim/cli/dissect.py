@@ -11,7 +11,8 @@ from rich import box
 from rich.table import Table
 
 from fabricsim.captures import dissect as dissect_file
-from fabricsim.cli.state import Json, output, show
+from fabricsim.captures import dissect_in_parts
+from fabricsim.cli.state import Json, JsonList, output
 
 CHECKSUMS = {"icrc": "ICRC", "vcrc": "VCRC", "lpcrc": "LPCRC"}
 """Checksums of a record, with their names."""
@@ -22,8 +23,12 @@ def dissect(
     json: Json = False,
 ) -> None:
     """List the InfiniBand and RoCE packets of a capture file, and whether their checksums are right."""
-    records = dissect_file(file)
-    show(json, lambda: records, lambda: _print(records))
+    if not json:
+        _print(dissect_file(file))
+        return
+    records = JsonList()
+    dissect_in_parts(file, records.extend)
+    records.end()
 
 
 def _print(records: Sequence[dict[str, Any]]) -> None:

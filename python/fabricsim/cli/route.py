@@ -16,7 +16,7 @@ from rich.table import Table
 from fabricsim.cli import route_options as options
 from fabricsim.cli.files import ForceFile, write
 from fabricsim.cli.numbers import fixed
-from fabricsim.cli.route_checks import check, is_engine
+from fabricsim.cli.route_checks import check, check_lmc, is_engine
 from fabricsim.cli.state import Json, Set, caution, output, print_json, tell
 from fabricsim.errors import InputError
 from fabricsim.spec import parse_assignment
@@ -87,6 +87,7 @@ def route(
         fabric_form=None if fabric_out is None else fabric_form or FABRIC_FORMS[0],
         **common,
     )
+    check_lmc(fabric, lmc, found.report["lmc"], tables)
     if fabric_form in WITHOUT_LMC and found.report["lmc"]:
         caution(without_lmc(fabric_form, found.report["lmc"]))
     written = [

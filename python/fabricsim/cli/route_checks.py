@@ -38,6 +38,22 @@ def check(fabric: Path, given: Mapping[str, Any]) -> None:
     _check_effect(fabric, given)
 
 
+def check_lmc(fabric: Path, given: int | None, found: int, tables: Path | None) -> None:
+    """Refuses `--lmc` for tables of LIDs that have another mask control: given tables keep the LIDs of the fabric.
+
+    Args:
+        fabric: the fabric.
+        given: value of `--lmc`.
+        found: largest mask control of the fabric's ports.
+        tables: file of the tables, if there is one.
+    """
+    if tables is not None and given is not None and given != found:
+        raise InputError(
+            f"--lmc {given}: the LIDs of {fabric} have LMC {found}, and the entries of {tables} are for them: "
+            "omit --lmc, or name an engine in place of --tables"
+        )
+
+
 def _check_names(given: Mapping[str, Any]) -> None:
     """Refuses names that are not known."""
     plot, engine = given["--plot"], given["--engine"]

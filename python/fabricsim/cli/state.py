@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -140,6 +140,26 @@ def print_json(value: Any) -> None:
     text = json.dumps(finite(value), indent=1, ensure_ascii=not is_unicode(sys.stdout))
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
+
+
+class JsonList:
+    """A JSON list on standard output that grows by parts. The text is that of `print_json` for all elements."""
+
+    def __init__(self) -> None:
+        self._is_empty = True
+
+    def extend(self, values: Sequence[Any]) -> None:
+        """Prints further elements."""
+        for value in values:
+            text = json.dumps(finite(value), indent=1, ensure_ascii=not is_unicode(sys.stdout))
+            sys.stdout.write("[\n " if self._is_empty else ",\n ")
+            sys.stdout.write(text.replace("\n", "\n "))
+            self._is_empty = False
+
+    def end(self) -> None:
+        """Prints the end of the list."""
+        sys.stdout.write("[]\n" if self._is_empty else "\n]\n")
+        sys.stdout.flush()
 
 
 def tell_results(folder: Path, as_json: bool) -> Callable[[str], None]:

@@ -229,8 +229,8 @@ class Routing:
     engine: RoutingEngine | None = None
     """For `opensm`: the routing engine."""
     roots: list[str] | None = None
-    """For `opensm` with `updn`, `dnup` or `ftree`: names of the root switches (`root_guid_file`); by default
-    the engine finds them.
+    """For `opensm` with `updn` or `ftree`: names of the root switches (`root_guid_file`); by default the
+    engine finds them.
     """
     tables: str | None = None
     """For `table`: the forwarding tables, relative to the experiment file: `.fdbs`, or, for a fabric from an

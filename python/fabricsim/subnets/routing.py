@@ -161,7 +161,7 @@ def route(
         port_shifting: OpenSM's option of that name.
         scatter_ports: OpenSM's option of that name: the seed of random choices; 0 for none.
         lmc: assign LIDs with this mask control, 0 to 7; by default LIDs are as the file has them, and assigned where
-            there are none.
+            there are none. LIDs that `tables` are for stay as they are.
         manager: description or GUID of the node on which OpenSM runs: where LIDs are assigned, its port gets the first.
         vls: virtual lanes of all links, 1 to 15.
         nue_vls: virtual lanes that `nue` may use (`nue_max_num_vls`), 1 to 15; 0 for all.

@@ -239,6 +239,17 @@ mod tests {
         }
     }
 
+    /// A packet of a path MTU and 26 bytes of headers is that of a real adapter: the payload is the path MTU.
+    #[test]
+    fn payload_fills_a_path_mtu_that_has_room_for_headers() {
+        for payload in [256, 512, 1024, 2048, 4096] {
+            let mut framer = framer();
+            let frame = framer.frame(&packet(PacketKind::Data, payload + 26), (Vl(3), 0), None);
+            let found = PacketView::new(frame.bytes).unwrap().packet().unwrap();
+            assert_eq!((found.payload.len(), frame.len), (payload as usize, payload as usize + 26));
+        }
+    }
+
     #[test]
     fn headers_have_the_meaning_of_the_packet() {
         let mut framer = framer();

@@ -32,6 +32,7 @@ pub(super) fn warnings(experiment: &Experiment) -> Vec<String> {
             delays[at]
         ));
     }
+    warnings.extend(super::switch::warning(&experiment.switch));
     warnings
 }
 
@@ -262,6 +263,22 @@ duration = '1 ms'
             ("switch", "{ virtual_lanes = 4, service_classes = 2, priority_classes = [1] }"),
         ] {
             assert_eq!(checked(key, value), Ok(Vec::new()), "{key} = {value}");
+        }
+    }
+
+    /// `PortInfo.HOQLife` has 4.096 us · 2^n, n 0 to 19.
+    #[test]
+    fn a_lifetime_that_no_port_has_is_worth_a_warning() {
+        for (value, part) in [
+            ("1 us", "ports of InfiniBand have 4.096 us times a power of two; the least is 4.096 us"),
+            ("20 us", "the nearest are 16.384 us and 32.768 us"),
+            ("3 s", "the largest is 2.147483648 s"),
+        ] {
+            let found = checked("switch.head_of_queue_lifetime", value).unwrap();
+            assert!(found.len() == 1 && found[0].contains(part), "{value}: {found:?}");
+        }
+        for value in ["4096 ns", "16.384 us", "2147483648 ns"] {
+            assert_eq!(checked("switch.head_of_queue_lifetime", value), Ok(Vec::new()), "{value}");
         }
     }
 

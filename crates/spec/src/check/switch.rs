@@ -86,6 +86,25 @@ fn lifetimes(switch: &Switch) -> Result<(), Problem> {
     Ok(())
 }
 
+/// A lifetime at the head of queues that no port of InfiniBand has: `PortInfo.HOQLife` n of 0 to 19 stands for 4.096 us · 2^n.
+pub(super) fn warning(switch: &Switch) -> Option<String> {
+    /// 4.096 us.
+    const UNIT: Time = Time::ns(4096);
+    const MOST: u32 = 19;
+    let given = switch.head_of_queue_lifetime?;
+    let value = |n: u32| Time(UNIT.0 << n);
+    let above = (0..=MOST).find(|&n| value(n) >= given);
+    let nearest = match above {
+        Some(n) if value(n) == given => return None,
+        Some(0) => format!("the least is {UNIT}"),
+        Some(n) => format!("the nearest are {} and {}", value(n - 1), value(n)),
+        None => format!("the largest is {}", value(MOST)),
+    };
+    Some(format!(
+        "switch.head_of_queue_lifetime: {given}: ports of InfiniBand have 4.096 us times a power of two; {nearest}"
+    ))
+}
+
 fn flow_control(switch: &Switch) -> Result<(), Problem> {
     const KEY: &str = "switch.flow_control";
     if switch.flow_control == FlowControlBy::Ideal {

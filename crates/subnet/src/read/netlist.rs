@@ -9,8 +9,13 @@ use crate::subnet::{Builder, EndRecord, NodeRecord};
 use crate::{FileError, Finding, FindingKind, Guid, NodeId, NodeKind, PortId, Problem, Speed, Subnet, Width};
 
 /// Beginnings of lines that tools print among the records.
-const NOISE: [&str; 9] =
-    ["DR path", "src/", "ibwarn", "Non-Chassis", "Chassis", "module", "do ", "pdebug", "ibsim>"];
+const NOISE: [&str; 8] = ["DR path", "src/", "ibwarn", "Non-Chassis", "Chassis", "do ", "pdebug", "ibsim>"];
+
+/// Lines of ibsim that are not read, and what the subnet lacks without them.
+const NOT_READ: [(&str, &str); 2] = [
+    ("include", "the nodes of that file are missing; put its lines here"),
+    ("module", "names have no prefix; write them out"),
+];
 
 /// Lines that set a value of the next node.
 const SETTINGS: [&str; 14] = [
@@ -125,6 +130,11 @@ impl Reader {
                 return self.setting(setting, rest);
             }
         }
+        if let Some((_, lack)) = NOT_READ.iter().find(|(word, _)| line.rest.starts_with(word)) {
+            let text = format!("not read: {}: {lack}", line.rest);
+            self.builder.find(FindingKind::Skipped, line.number, text);
+            return Ok(());
+        }
         if noise(&line) {
             let text = format!("skipped: {}", line.rest);
             self.builder.find(FindingKind::Skipped, line.number, text);
@@ -231,7 +241,7 @@ impl Reader {
         line.blanks().expect("\"")?;
         line.until("\"").map(|key| key.clone_into(&mut end.peer))?;
         if alias {
-            let text = format!("skipped: alias of port {}", end.port);
+            let text = format!("not read: alias {:?} of port {}: it has no cable", end.peer, end.port);
             self.builder.find(FindingKind::Skipped, line.number, text);
             return Ok(());
         }

@@ -77,6 +77,25 @@ fn ibsims_own_rules() {
     assert_eq!(find(&import, FindingKind::Isolated), ["\"Hca2\" (0x0000000000100003) has no cable"]);
 }
 
+/// What is not read is named with its line, so that no part of a fabric is missing silently.
+#[test]
+fn ibsims_files_prefixes_and_aliases_are_named() {
+    let text = "module pod\ninclude \"other.net\"\nSwitch 8 \"Switch1\"\n[1] \"Hca1\"[1]\n@[3] \"up\"\n\n\
+                Hca 2 \"Hca1\"\n[1] \"Switch1\"[1]\n";
+    let import = read(text.as_bytes(), "net").unwrap();
+    let found = import.findings.iter().filter(|finding| finding.kind == FindingKind::Skipped);
+    let found: Vec<_> = found.map(|finding| (finding.line, finding.text.as_str())).collect();
+    assert_eq!(
+        found,
+        [
+            (1, "not read: module pod: names have no prefix; write them out"),
+            (2, "not read: include \"other.net\": the nodes of that file are missing; put its lines here"),
+            (5, "not read: alias \"up\" of port 3: it has no cable"),
+        ]
+    );
+    assert_eq!(import.subnet.counts().switches, 1);
+}
+
 #[test]
 fn a_list_of_ports() {
     let text = "DR path slid 0; dlid 0; 0 -> new Channel Adapter {00} portnum 1 lid 0-0 \"\"\n\

@@ -24,7 +24,10 @@ impl Random {
 #[derive(Default)]
 pub(crate) struct Plan {
     pub(crate) cables: Vec<(usize, usize)>,
+    /// Ports of adapters at each switch.
     pub(crate) adapters: Vec<usize>,
+    /// True if adapters have two ports; every other one uses the second alone.
+    pub(crate) two_ports: bool,
 }
 
 impl Plan {
@@ -143,6 +146,29 @@ impl Plan {
         }
     }
 
+    /// Number of the adapter of a cable, and the port there.
+    fn adapter_port(&self, cable: usize) -> (usize, usize) {
+        if self.two_ports { (cable / 3 * 2 + cable % 3 / 2, [1, 2, 2][cable % 3]) } else { (cable, 1) }
+    }
+
+    /// The adapters of a netlist, by the other ends of their cables.
+    fn adapters_text(&self, cables: &[String]) -> String {
+        let ports = 1 + usize::from(self.two_ports);
+        let (mut text, mut last) = (String::new(), None);
+        for (cable, other) in cables.iter().enumerate() {
+            let (node, port) = self.adapter_port(cable);
+            let guid = adapter_guid(node);
+            if last.replace(node) != Some(node) {
+                let _ = write!(
+                    text,
+                    "\ncaguid=0x{guid:x}\nCa\t{ports} \"H-{guid:016x}\"\t\t# \"node{node} HCA-1\"\n"
+                );
+            }
+            let _ = writeln!(text, "[{port}]({:x}) \t{other}", guid + port);
+        }
+        text
+    }
+
     /// The subnet of the plan, with shuffled ports and GUIDs if `random` is given.
     pub(crate) fn subnet(&self, mut random: Option<&mut Random>) -> Subnet {
         let count = self.adapters.len();
@@ -164,8 +190,7 @@ impl Plan {
                 parts.swap(slot, random.below(slot as u64 + 1) as usize);
             }
         }
-        let mut hosts = String::new();
-        let mut number = 0;
+        let mut hosts = Vec::new();
         let key = |at: usize| format!("S-{:016x}", 0x20_0000 + guids[at] * 0x101);
         for (at, other) in parts {
             let port = ends[at].len() + 1;
@@ -174,19 +199,9 @@ impl Plan {
                 ends[at].push((key(other), back));
                 ends[other].push((key(at), port));
             } else {
-                let guid = 0x10_0000 + number * 4;
-                number += 1;
-                ends[at].push((format!("H-{guid:016x}"), 1));
-                let _ = write!(
-                    hosts,
-                    "\ncaguid=0x{guid:x}\nCa\t1 \"H-{guid:016x}\"\t\t# \"node{number} HCA-1\"\n"
-                );
-                let _ = writeln!(
-                    hosts,
-                    "[1]({:x}) \t\"{}\"[{port}]\t\t# lid 0 lmc 0 \"sw\" lid 0 4xEDR",
-                    guid + 1,
-                    key(at)
-                );
+                let (node, own) = self.adapter_port(hosts.len());
+                ends[at].push((format!("H-{:016x}", adapter_guid(node)), own));
+                hosts.push(format!("\"{}\"[{port}]\t\t# lid 0 lmc 0 \"sw\" lid 0 4xEDR", key(at)));
             }
         }
         let mut text = String::new();
@@ -203,12 +218,17 @@ impl Plan {
                 let _ = writeln!(text, "[{}]\t\"{peer}\"[{back}]\t\t# \"x\" lid 0 4xEDR", port + 1);
             }
         }
-        let import = read_as((text + &hosts).as_bytes(), "generated", Format::Ibsim).unwrap();
+        let import =
+            read_as((text + &self.adapters_text(&hosts)).as_bytes(), "generated", Format::Ibsim).unwrap();
         let mut subnet = import.subnet;
         let first = subnet.ids().find(|(_, node)| !node.is_switch()).map(|(id, _)| id).unwrap();
         subnet.manager = Some(PortId { node: first, port: 1 });
         subnet
     }
+}
+
+fn adapter_guid(node: usize) -> usize {
+    0x10_0000 + 4 * node
 }
 
 /// Makes a random plan.
@@ -233,6 +253,7 @@ pub(crate) fn fabric(random: &mut Random) -> (Subnet, &'static str) {
     }
     plan.join();
     let shuffled = random.below(3) > 0;
+    plan.two_ports = random.below(3) == 0;
     let subnet = plan.subnet(shuffled.then_some(random));
     (subnet, name)
 }

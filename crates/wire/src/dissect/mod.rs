@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 pub use mad::{ClassHeader, MadRecord};
 pub use packet::{BthRecord, DissectedPacket, ExtensionsRecord, FcpRecord};
 
-use crate::capture::{self, CaptureError, Captured, ErfRecord, ErfType, LinkType};
+use crate::capture::{self, Capture, CaptureError, Captured, ErfRecord, ErfType, LinkType};
 use crate::packet::Checksum;
 
 /// Format in which a record has its packet.
@@ -92,8 +92,12 @@ pub struct Dissection {
 /// what is wrong.
 pub fn dissect(bytes: &[u8], file: &str) -> Result<Vec<Dissection>, CaptureError> {
     let capture = capture::read(bytes, file)?;
-    let records = capture.records.iter().enumerate();
-    let dissected = records.map(|(index, captured)| {
+    Ok(records(&capture).collect())
+}
+
+/// The records of a capture, dissected one after the other as they are requested.
+pub fn records<'a>(capture: &'a Capture<'_>) -> impl ExactSizeIterator<Item = Dissection> + 'a {
+    capture.records.iter().enumerate().map(|(index, captured)| {
         let interface = &capture.interfaces[captured.interface];
         let (packet, receive_error) = content(captured, interface.link);
         Dissection {
@@ -104,8 +108,7 @@ pub fn dissect(bytes: &[u8], file: &str) -> Result<Vec<Dissection>, CaptureError
             receive_error,
             packet,
         }
-    });
-    Ok(dissected.collect())
+    })
 }
 
 /// The packet of a record, and whether it was received with an error.

@@ -148,9 +148,10 @@ impl Network {
     /// (`get_central_node_wrt_subnetwork`). Sums are formed in OpenSM's order, so that ties come out alike.
     fn central(&self, destinations: &[usize]) -> usize {
         let count = self.nodes.len();
-        let mut terminals = vec![0u32; count];
+        // modulo 256 as in OpenSM
+        let mut terminals = vec![0u8; count];
         for &at in destinations {
-            terminals[at] += 1;
+            terminals[at] = terminals[at].wrapping_add(1);
         }
         let mut centrality = vec![0.0f64; count];
         for source in (0..count).filter(|&source| self.nodes[source].in_hull) {
@@ -165,7 +166,7 @@ impl Network {
         best.0
     }
 
-    fn add_centrality(&self, source: usize, terminals: &[u32], centrality: &mut [f64]) {
+    fn add_centrality(&self, source: usize, terminals: &[u8], centrality: &mut [f64]) {
         let count = self.nodes.len();
         let mut sigma = vec![0u64; count];
         let mut distance = vec![u32::MAX; count];
@@ -190,18 +191,21 @@ impl Network {
                 }
             }
         }
-        for round in 0..=terminals[source] {
+        // Paths begin at the switch itself, then at each of its terminals.
+        for (starts, is_terminal) in [(1, false), (terminals[source], true)] {
+            if starts == 0 {
+                continue;
+            }
             let mut delta = vec![0.0f64; count];
             for &at in order.iter().rev() {
-                let own =
-                    if at == source && round > 0 { terminals[at].saturating_sub(1) } else { terminals[at] };
-                // the same as adding 1 for each terminal
-                delta[at] += f64::from(own);
+                let own = if at == source && is_terminal { terminals[at] - 1 } else { terminals[at] };
+                // OpenSM adds them one by one: their sum at once is rounded otherwise, and decides ties
+                (0..own).for_each(|_| delta[at] += 1.0);
                 for &near in &before[at] {
                     delta[near] += (sigma[near] as f64) / (sigma[at] as f64) * (1.0 + delta[at]);
                 }
-                if round > 0 || at != source {
-                    centrality[at] += delta[at];
+                if is_terminal || at != source {
+                    (0..starts).for_each(|_| centrality[at] += delta[at]);
                 }
             }
         }
