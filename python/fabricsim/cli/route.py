@@ -88,8 +88,7 @@ def route(
         **common,
     )
     check_lmc(fabric, lmc, found.report["lmc"], tables)
-    if fabric_form in WITHOUT_LMC and found.report["lmc"]:
-        caution(without_lmc(fabric_form, found.report["lmc"]))
+    _warn_of_lost_lmc(fabric_form, found.report["lmc"])
     written = [
         (lfts, found.tables_in_form),
         (fabric_out, found.fabric_in_form),
@@ -105,6 +104,12 @@ def route(
     if plot is not None:
         _draw(answers, fabric, plot, force)
     _show(answers, json)
+
+
+def _warn_of_lost_lmc(fabric_form: str | None, lmc: int) -> None:
+    """Warns of a form of the subnet that has no LMC."""
+    if fabric_form in WITHOUT_LMC and lmc:
+        caution(without_lmc(fabric_form, lmc))
 
 
 def _write_all(files: Sequence[tuple[Path | None, str]], force: bool) -> None:
