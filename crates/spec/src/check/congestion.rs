@@ -272,7 +272,7 @@ duration = '1 ms'
         for (value, part) in [
             ("1 us", "ports of InfiniBand have 4.096 us times a power of two; the least is 4.096 us"),
             ("20 us", "the nearest are 16.384 us and 32.768 us"),
-            ("3 s", "the largest is 2.147483648 s"),
+            ("3 s", "the largest is 2147483.648 us"),
         ] {
             let found = checked("switch.head_of_queue_lifetime", value).unwrap();
             assert!(found.len() == 1 && found[0].contains(part), "{value}: {found:?}");
