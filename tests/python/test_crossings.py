@@ -65,7 +65,7 @@ def test_a_packet_is_lost_if_only_later_ones_arrive() -> None:
     records += [hop(6, ON, 2, 0)]
     packets = packets_of(records)
     assert [packet.lost for packet in packets] == [True, False, False, False], (
-        "the last one is still on its way"
+        "the last one is still in flight"
     )
     assert [packet.again for packet in packets] == [False, False, True, False]
     # Of another pair of hosts nothing follows.

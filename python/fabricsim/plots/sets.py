@@ -72,6 +72,8 @@ class Part:
 
 
 WHOLE = Part()
+CAPTURES = (".pcapng", ".pcap", ".cap", ".erf")
+"""Names of capture files end so."""
 _IN_PARTS = ("sequence",)
 
 SWEEP_METRICS = ("accepted_load", "latency_ns.mean")
@@ -161,11 +163,11 @@ def plot_folder(
     Of a capture file it draws the packets, with columns for switches if asked; `out` is then by default its folder.
 
     Raises:
-        InputError: it is not a folder of results, or it does not have the requested `metrics` or `kinds`.
+        InputError: it is not a folder of results or a capture, or it does not have the requested `metrics` or `kinds`.
         FolderTakenError: another process writes the folder, and `out` is not given.
         StoreError: a plot cannot be written.
     """
-    if folder.is_file():
+    if folder.is_file() and folder.suffix in CAPTURES:
         if metrics or kinds:
             raise InputError(f"{folder}: --metric and --kind are for folders of results, and this is a file")
         figure = captured(

@@ -101,8 +101,9 @@ class Measure:
     threshold is used. Range: a part of an input buffer above 0, for example 0.5. Default: 0.5.
     """
     congestion_interval: str | None = None
-    """Interval between samples of congestion trees; by default a hundredth of `run.duration`. With fewer than
-    20 samples in the measurement no times are computed from them. Range: above 0.
+    """Interval between samples of congestion trees; by default a hundredth of `run.duration`, and in a drain
+    that lasts longer than that a hundredth of its time so far. With fewer than 20 samples in the measurement
+    no times are computed from them. Range: above 0.
     """
     router_counters: bool | None = None
     """Performance counters of every port of every switch, as the SeaStar router has them (Abts & Weisser,
