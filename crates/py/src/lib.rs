@@ -99,7 +99,9 @@ fn warnings(
 ) -> PyResult<Vec<String>> {
     let experiment = fabricsim_spec::read(text, file, &overrides).map_err(bad_input)?;
     if experiment.transport.mode == fabricsim_spec::OrderingMode::None {
-        return Ok(fabricsim_spec::warnings(&experiment));
+        // A wrong experiment has an error, and no warnings beside it.
+        let is_right = fabricsim_spec::check(&experiment, file).is_ok();
+        return Ok(if is_right { fabricsim_spec::warnings(&experiment) } else { Vec::new() });
     }
     let prepared = py.detach(|| prepare(text, file, base, &overrides))?;
     Ok(simulation::setting_warnings(&prepared))

@@ -214,7 +214,7 @@ fn lifetimes_that_do_not_end_change_nothing() {
     ] {
         let text = TORUS.replace("[switch]", &format!("[switch]\n{switch}"));
         let long = [
-            ("switch.head_of_queue_lifetime", "\"1 s\""),
+            ("switch.head_of_queue_lifetime", "\"1073741.824 us\""),
             ("switch.lifetime_limit", "\"1 s\""),
             ("switch.vl_stall_count", "7"),
         ];

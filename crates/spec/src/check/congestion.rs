@@ -171,7 +171,7 @@ duration = '1 ms'
         let experiment = crate::read(SMALL, "e.toml", &overrides).map_err(|e| e.to_string())?;
         let told = |e: crate::SpecError| e.located(SMALL, &overrides).to_string();
         crate::check(&experiment, "e.toml").map_err(told)?;
-        Ok(crate::warnings(&experiment))
+        Ok(super::warnings(&experiment))
     }
 
     /// A key, a value that is refused, and a part of the message.
