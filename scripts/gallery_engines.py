@@ -31,7 +31,7 @@ This page compares OpenSM's routing engines on eight fabrics: five that were gen
 clusters. It answers which engine can route a fabric, whether its tables may deadlock, how evenly they load
 links, and how much traffic they carry. The command for one row, with a fabric of your own:
 
-```sh
+```text
 fabricsim route FABRIC --engine dfsssp --against minhop --simulate
 ```
 
