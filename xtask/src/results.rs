@@ -298,7 +298,7 @@ mod tests {
             let section = &page[begin..];
             for column in &table.columns {
                 let names =
-                    if column.name == "flow" { vec!["source", "destination"] } else { vec![&*column.name] };
+                    if column.name == "flow" { vec!["source", "destination"] } else { vec![column.name] };
                 for name in names {
                     assert!(section.contains(&format!("| `{name}` | {} |", column.unit)), "{name}");
                 }
