@@ -101,6 +101,9 @@ fn silent(experiment: &Experiment) -> impl Iterator<Item = String> + '_ {
 mod tests {
     use crate::{read, warnings};
 
+    /// A key, a value, the warning, and settings that give it an effect.
+    type Case<'a> = (&'a str, &'a str, &'a str, &'a [(&'a str, &'a str)]);
+
     const BASE: &str = "topology.mesh.dimensions = [3, 3]\n\
         traffic = [{ name = 'a', pattern = 'uniform', load = 0.3, message = '2 KiB' }]\n\
         run = { warmup = '1 us', duration = '5 us' }\n";
@@ -116,7 +119,7 @@ mod tests {
         let fat = ("topology", "{ fat-tree = { arity = 2, levels = 2 } }");
         let adaptive = ("routing.algorithm", "'up-down-adaptive'");
         let packets = ("switch.flow_control", "'packets'");
-        let cases: [(&str, &str, &str, &[(&str, &str)]); 8] = [
+        let cases: [Case; 8] = [
             ("routing.load", "'credits'", "routing.load has no effect: the default", &[fat, adaptive]),
             (
                 "switch.staging.buffer",
