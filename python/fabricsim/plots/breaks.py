@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-LONG = 50.0
+LONG = 100.0
 """A time without events is shortened if it is longer than the median of all times between events by this factor."""
 SHOWN = 6.0
 """How many times the median it is then."""
