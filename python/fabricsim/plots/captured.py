@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from fabricsim.crossings import ACKNOWLEDGEMENT, DATA, KINDS, MANAGEMENT, NAK, CapturedPacket
 from fabricsim.errors import InputError
 from fabricsim.plots.breaks import BrokenAxis
-from fabricsim.plots.labels import FONT, LETTER, LINE, Labels, Line, Point
+from fabricsim.plots.labels import FONT, LETTER, LINE, Labels, Line, Point, columns
 from fabricsim.plots.theme import COLOURS, DASHES, new_figure, style
 from fabricsim.plots.throughput import time_scale
 from fabricsim.programs.notes import Note
@@ -161,18 +161,7 @@ class _Chart:
         return self.time.place(ns - self.origin) / self.scale
 
     def draw(self, axes: Axes) -> None:
-        for name, x in self.x.items():
-            axes.axvline(x, color="0.2", linewidth=1.2)
-            axes.annotate(
-                name,
-                (x, 1.0),
-                (0, 6),
-                xycoords=axes.get_xaxis_transform(),
-                textcoords="offset points",
-                ha="center",
-                fontsize=8,
-                annotation_clip=False,
-            )
+        columns(axes, [(x, name, "0.2") for name, x in self.x.items()])
         inch = (self.end - self.begin) / (self.height - 1.3)
         legs = [self._legs(packet) for packet in self.packets]
         labels = Labels(axes, inch, [leg for one in legs for leg in one])

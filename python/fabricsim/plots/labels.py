@@ -17,6 +17,22 @@ Point = tuple[float, float]
 Line = tuple[Point, Point]
 
 
+def columns(axes: Axes, places: Sequence[tuple[float, str, str]]) -> None:
+    """Draws the columns of a sequence chart: x, name and grey of each."""
+    for x, name, grey in places:
+        axes.axvline(x, color=grey, linewidth=1.2)
+        axes.annotate(
+            name,
+            (x, 1.0),
+            (0, 6),
+            xycoords=axes.get_xaxis_transform(),
+            textcoords="offset points",
+            ha="center",
+            fontsize=8,
+            annotation_clip=False,
+        )
+
+
 class Labels:
     """Puts texts along lines; x is in inches, and an inch of y is `inch`. Time runs down."""
 

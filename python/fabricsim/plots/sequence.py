@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 
 from fabricsim.errors import InputError
 from fabricsim.exchanges import Operation, Packet, Trace, read_trace
-from fabricsim.plots.labels import FONT, LETTER, LINE, Labels, Line, Point
+from fabricsim.plots.labels import FONT, LETTER, LINE, Labels, Line, Point, columns
 from fabricsim.plots.theme import COLOURS, DASHES, new_figure, style
 from fabricsim.plots.throughput import time_scale
 from fabricsim.results import Result
@@ -158,18 +158,7 @@ class _Chart:
     def _lines(self, axes: Axes) -> None:
         places = [(x, host, "0.2") for host, x in self.x.items()]
         places += [(x, "target memory", "0.55") for x in self.memory.values()]
-        for x, name, grey in places:
-            axes.axvline(x, color=grey, linewidth=1.2)
-            axes.annotate(
-                name,
-                (x, 1.0),
-                (0, 6),
-                xycoords=axes.get_xaxis_transform(),
-                textcoords="offset points",
-                ha="center",
-                fontsize=8,
-                annotation_clip=False,
-            )
+        columns(axes, places)
 
     def _arrow(self, axes: Axes, packet: Packet, labels: Labels) -> None:
         look: dict[str, Any] = {

@@ -102,8 +102,8 @@ class _Runs:
             key = _key(seed, run_of)
             if key not in self._results and key not in wanted:
                 settings, of_test = perftests.split(run_of.set)
-                settings, of_ranks = ranks.split(settings)
-                settings, of_verbs = verbs_runs.split(settings)
+                settings, of_ranks = ranks.OPTIONS.split(settings)
+                settings, of_verbs = verbs_runs.OPTIONS.split(settings)
                 experiment = Experiment.from_file(seed.folder / run_of.experiment, settings)
                 wanted[key] = (experiment, seed.folder, of_test, of_ranks, of_verbs)
         self._all += len(wanted)

@@ -14,7 +14,6 @@ from fabricsim.errors import InputError, StoreError
 from fabricsim.reproduce import ranks, verbs_runs
 from fabricsim.reproduce.expected import Figure, Seed
 from fabricsim.reproduce.judge import Entry
-from fabricsim.reproduce.quantities import HOOKS_OF_RANKS, HOOKS_OF_VERBS
 from fabricsim.reproduce.rows import Number
 
 DIGITS = 9
@@ -111,10 +110,10 @@ def basis(seed: Seed, figure: Figure) -> str:
     parts += [[name, run.experiment, run.set] for name, run in figure.runs.items()]
     names = {run.experiment for run in figure.runs.values()}
     names |= {path.name for path in seed.folder.glob("*.txt")}
-    for kind, hooks in ((ranks, HOOKS_OF_RANKS), (verbs_runs, HOOKS_OF_VERBS)):
-        programs = {file for run in figure.runs.values() if (file := kind.program_file(run.set)) is not None}
+    for of in (ranks.OPTIONS, verbs_runs.OPTIONS):
+        programs = {file for run in figure.runs.values() if (file := of.file(run.set)) is not None}
         if programs:
-            names |= {*programs, *(path.name for path in seed.folder.glob(hooks))}
+            names |= {*programs, *(path.name for path in seed.folder.glob(of.hooks))}
     names |= {name for name in ("quantities.py",) if (seed.folder / name).exists()}
     parts += [[name, (seed.folder / name).read_text(encoding="utf-8")] for name in sorted(names)]
     return _hash(parts)
