@@ -87,8 +87,14 @@ class Reservation:
             raise FolderTakenError(
                 f"{self.folder}: this exists; choose another folder with --out, or replace it with --force"
             )
-        is_ours = self.folder.is_dir() and not self.folder.is_symlink()
-        if not is_ours or not ((self.folder / MANIFEST).exists() or not any(self.folder.iterdir())):
+        if self.folder.is_symlink():
+            raise InputError(
+                f"{self.folder}: this is a symbolic link, which --force does not replace; "
+                "give the folder that it leads to, or choose another one, with --out"
+            )
+        if not self.folder.is_dir() or not (
+            (self.folder / MANIFEST).exists() or not any(self.folder.iterdir())
+        ):
             raise InputError(
                 f"{self.folder}: this is not a folder of results, so --force does not replace it; "
                 "choose another folder with --out"

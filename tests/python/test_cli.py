@@ -58,6 +58,11 @@ def test_force_replaces_results_but_nothing_else(command: Command, small: Path, 
     assert ran.code == 2
     assert "not a folder of results" in ran.err
     assert (tmp_path / "other" / "thesis.tex").exists()
+    (tmp_path / "link").symlink_to("here")
+    ran = command("run", small, "--out", "link", "--force")
+    assert ran.code == 2
+    assert "link: this is a symbolic link, which --force does not replace" in ran.err
+    assert (tmp_path / "link" / "manifest.json").exists()
 
 
 def test_unwritable_folder_is_refused_before_the_run(command: Command, small: Path, tmp_path: Path) -> None:

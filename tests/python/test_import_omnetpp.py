@@ -289,8 +289,8 @@ def test_parameters_without_counterpart_have_a_reason(tmp_path: Path) -> None:
             "H1.gen.srcLid = 2",
             "srcLid is 2: forwarding tables count LIDs from 1 in the order",
         ),
-        ("SW1.fdbIndex = 0", "SW1.fdbIndex = 1", "SW1.fdbIndex is 1: .* SW1 is number 0"),
-        ('"small.fdbs"', '"other.fdbs"', "fdbsVecFile is 'other.fdbs': there is only small.fdbs"),
+        ("SW1.fdbIndex = 0", "SW1.fdbIndex = 1", r"omnetpp.ini:\d+: .*SW1.fdbIndex is 1: .* SW1 is number 0"),
+        ('"small.fdbs"', '"other.fdbs"', r"omnetpp.ini:\d+: .*fdbsVecFile is 'other.fdbs': there is only"),
         (
             "genStartTime = 10us",
             "genStartTime = soon",
@@ -304,7 +304,7 @@ def test_parameters_without_counterpart_have_a_reason(tmp_path: Path) -> None:
         (
             "**.sink.hiccupDelay_us",
             "**.H1.sink.hiccupDelay_us = 1\n**.sink.hiccupDelay_us",
-            "hiccupDelay_us is 1.0 at",
+            r"omnetpp.ini:\d+: .*hiccupDelay_us is 1.0 at",
         ),
         ("network = small.FABRIC\n", "", "there is no value for network"),
         ("[General]", "[General]\nnonsense", "neither a section nor `key = value`: nonsense"),

@@ -145,7 +145,7 @@ class Ini:
         value = quantity(text, unit)
         if value is None:
             with_unit = f", alone or with a unit that fits {unit}" if unit else ""
-            raise InputError(f"{self._at(path)}: {path} is {text!r}: a number is needed{with_unit}")
+            raise InputError(f"{self.at(path)}: {path} is {text!r}: a number is needed{with_unit}")
         return value
 
     def whole(self, path: str, default: int | None = None) -> int:
@@ -156,7 +156,7 @@ class Ini:
         """
         value = self.number(path, default)
         if value < 0 or value != int(value):
-            raise InputError(f"{self._at(path)}: {path} is {value:g}: a whole number of 0 or more is needed")
+            raise InputError(f"{self.at(path)}: {path} is {value:g}: a whole number of 0 or more is needed")
         return int(value)
 
     def flag(self, path: str, default: bool | None = None) -> bool:
@@ -167,7 +167,7 @@ class Ini:
         """
         text = self.text(path, None if default is None else str(default)).lower()
         if text not in ("true", "false", "1", "0", "yes", "no"):
-            raise InputError(f"{self._at(path)}: {path} is {text!r}: true or false is needed")
+            raise InputError(f"{self.at(path)}: {path} is {text!r}: true or false is needed")
         return text in ("true", "1", "yes")
 
     def seconds(self, path: str, default: float | None = None) -> float:
@@ -181,10 +181,11 @@ class Ini:
         text = self.text(path)
         value = quantity(text, "s")
         if value is None or value < 0:
-            raise InputError(f"{self._at(path)}: {path} is {text!r}: a time such as 5ms is needed")
+            raise InputError(f"{self.at(path)}: {path} is {text!r}: a time such as 5ms is needed")
         return value
 
-    def _at(self, path: str) -> str:
+    def at(self, path: str) -> str:
+        """File and line of the entry for this parameter; the file if there is none."""
         entry = self.entry(path)
         return entry.place if entry else self.file
 

@@ -95,7 +95,8 @@ def _credits(model: Model, port: str) -> float:
         model.ini.number(f"{path}.maxStatic{lane}", total / model.lanes()) for lane in range(model.lanes())
     ]
     if len(set(lanes)) > 1:
-        raise InputError(f"{model.ini.file}: {path}.maxStatic differs between virtual lanes: {lanes}")
+        at = model.ini.at(f"{path}.maxStatic{model.lanes() - 1}")
+        raise InputError(f"{at}: {path}.maxStatic differs between virtual lanes: {lanes}")
     if sum(lanes) > total:
         raise InputError(
             f"{model.ini.file}: {path}: maxStatic of all virtual lanes is {sum(lanes):g} credits in total, "

@@ -94,8 +94,9 @@ class Model:
             here = (module, value(module))
             first = first or here
             if here[1] != first[1]:
+                at = self.ini.at(f"{module}.{what}")
                 raise InputError(
-                    f"{self.ini.file}: {what} is {first[1]} at {first[0]} and {here[1]} at {here[0]}: "
+                    f"{at}: {what} is {first[1]} at {first[0]} and {here[1]} at {here[0]}: "
                     "an experiment has one value for all of them"
                 )
         if first is None:

@@ -116,15 +116,17 @@ def _check_tables(model: Model, tables: Path) -> None:
         path = model.module(switch)
         name = model.ini.text(f"{path}.fdbsVecFile", tables.name)
         if name != tables.name:
-            raise InputError(f"{model.ini.file}: {path}.fdbsVecFile is {name!r}: there is only {tables.name}")
+            at = model.ini.at(f"{path}.fdbsVecFile")
+            raise InputError(f"{at}: {path}.fdbsVecFile is {name!r}: there is only {tables.name}")
         indices.append(model.ini.whole(f"{path}.fdbIndex", number))
     # Rows are for switches by their number in the NED file, or by their name without SW.
     if [f"SW{index}" for index in indices] == model.switches:
         return
     for number, (switch, index) in enumerate(zip(model.switches, indices, strict=True)):
         if index != number:
+            path = f"{model.module(switch)}.fdbIndex"
             raise InputError(
-                f"{model.ini.file}: {model.module(switch)}.fdbIndex is {index}: rows are taken in the order of "
+                f"{model.ini.at(path)}: {path} is {index}: rows are taken in the order of "
                 f"switches in the NED file, in which {switch} is number {number}"
             )
 
