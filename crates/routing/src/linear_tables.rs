@@ -8,7 +8,7 @@ use fabricsim_subnet::{FileError, NO_PORT, NodeId, PathSls, Sl2Vl, TableFile, Ta
 use fabricsim_topology::{Graph, Identity};
 use fabricsim_units::{HostId, PortNo, SwitchId};
 
-use crate::fdbs::verify;
+use crate::fdbs::verify_paths;
 use crate::lanes::AnyPolicy;
 use crate::lids::{Paths, identity};
 use crate::service_levels::of_subnet;
@@ -20,11 +20,11 @@ pub(crate) fn is_linear(bytes: &[u8]) -> bool {
     text.contains("Unicast lids [") || text.contains("dump_ucast_routes: Switch")
 }
 
-/// Reads tables in any of the forms that OpenSM and the diagnostic tools write. Every switch must have an entry for every host.
+/// Reads tables in any of the forms that OpenSM and the diagnostic tools write. Packets of every host must arrive at every other.
 ///
 /// # Errors
 ///
-/// A file that does not parse or that is not of this subnet, a host without LID, a hole or a loop.
+/// A file that does not parse or that is not of this subnet, a host without LID, a hole or a loop on the way of packets.
 pub(crate) fn read(
     bytes: &[u8],
     file: &str,
@@ -35,8 +35,9 @@ pub(crate) fn read(
     let (tables, _) =
         TableFile::read(bytes, file).and_then(|read| read.bind(&identity.subnet)).map_err(of_file)?;
     let found = convert(&tables, &identity.by_node(), graph, (&identity, paths), file)?;
-    for tables in &found {
-        verify(tables, graph).map_err(|(_, problem)| TablesError {
+    for (path, tables) in (0..).zip(&found) {
+        let lid = |to| usize::from(identity.lid(to)) + path;
+        verify_paths(tables, graph, &lid).map_err(|(_, problem)| TablesError {
             file: file.to_owned(),
             line: None,
             problem: Box::new(problem),

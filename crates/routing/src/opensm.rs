@@ -9,7 +9,7 @@ use fabricsim_topology::{End, Graph, GridShape, Identity, Node, Shape, failed_li
 use fabricsim_units::{LinkId, SwitchId};
 
 use crate::failed::check_whole;
-use crate::fdbs::verify;
+use crate::fdbs::verify_paths;
 use crate::lids::{Paths, identity};
 use crate::linear_tables::convert;
 use crate::service_levels::of_subnet;
@@ -41,11 +41,13 @@ pub(crate) fn around(
     let (subnet, switches) = what_is_left(graph, &identity, failed);
     let found = engine.route(&subnet, &options).map_err(|error| wrong(KEY, error.to_string()))?;
     let mut tables = convert(&found.tables, &switches, graph, (&identity, paths), file)?;
-    for (path, tables) in (0..).zip(&mut tables) {
+    for (path, tables) in (0_u8..).zip(&mut tables) {
         match otherwise {
             Some(otherwise) => tables.fill(otherwise.of_path(path), graph),
             None => {
-                verify(tables, graph).map_err(|(_, problem)| wrong(KEY, format!("`{engine}`: {problem}")))?;
+                let lid = |to| usize::from(identity.lid(to)) + usize::from(path);
+                verify_paths(tables, graph, &lid)
+                    .map_err(|(_, problem)| wrong(KEY, format!("`{engine}`: {problem}")))?;
             }
         }
     }

@@ -24,8 +24,8 @@ pub struct Switch {
     pub head_delay: Time,
     /// Time from the departure of a flow-control unit to that of the next one of the same queue, if that is longer than the link takes
     /// for it; an output may go on with a packet of another queue as soon as the link is free (the head-of-queue slot of the
-    /// InfiniBand model for OMNeT++ in its reading of 2004). For `queueing = "fifo"` and `"voq"` with `allocation = "maximal"`; 0, by
-    /// default, to 1 s.
+    /// InfiniBand model for OMNeT++ in its reading of 2004). The input's read port is free again when the last unit of the packet
+    /// begins to leave. For `queueing = "fifo"` and `"voq"` with `allocation = "maximal"`; 0, by default, to 1 s.
     #[schemars(extend("x-maximum" = "1 s"))]
     pub unit_interval: Time,
     /// Virtual lanes (virtual channels) of every link, 1 to 16.
@@ -332,7 +332,8 @@ pub enum Arbiter {
     RoundRobin,
     /// Input ports in turn, but the output waits for an input whose turn it is and that has a packet which could be sent, while
     /// that input's read ports (`reads`) are busy with other outputs: it does not serve the next one in its place (the
-    /// InfiniBand model for OMNeT++).
+    /// InfiniBand model for OMNeT++). Of outputs that can choose in one moment, those that were idle come first, by port, and
+    /// those whose packet ends then after them.
     StrictRoundRobin,
     /// The packet that was injected first; ties in turn.
     OldestFirst,

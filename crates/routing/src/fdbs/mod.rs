@@ -16,6 +16,7 @@ mod write;
 
 pub use parse::read;
 pub use verify::verify;
+pub(crate) use verify::verify_paths;
 pub use write::{RowKeys, write};
 
 #[cfg(test)]
