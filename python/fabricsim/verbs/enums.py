@@ -145,10 +145,20 @@ class ibv_qp_attr_mask(IntFlag):
     IBV_QP_RNR_RETRY = 2048
     IBV_QP_RQ_PSN = 4096
     IBV_QP_MAX_QP_RD_ATOMIC = 8192
+    IBV_QP_ALT_PATH = 16384
     IBV_QP_MIN_RNR_TIMER = 32768
     IBV_QP_SQ_PSN = 65536
     IBV_QP_MAX_DEST_RD_ATOMIC = 131072
+    IBV_QP_PATH_MIG_STATE = 262144
     IBV_QP_DEST_QPN = 1048576
+
+
+class ibv_mig_state(IntEnum):
+    """State of path migration."""
+
+    IBV_MIG_MIGRATED = 0
+    IBV_MIG_REARM = 1
+    IBV_MIG_ARMED = 2
 
 
 class ibv_event_type(IntEnum):
@@ -159,6 +169,8 @@ class ibv_event_type(IntEnum):
     IBV_EVENT_QP_REQ_ERR = 2
     IBV_EVENT_QP_ACCESS_ERR = 3
     IBV_EVENT_COMM_EST = 4
+    IBV_EVENT_PATH_MIG = 6
+    IBV_EVENT_PATH_MIG_ERR = 7
     IBV_EVENT_SRQ_LIMIT_REACHED = 15
     IBV_EVENT_QP_LAST_WQE_REACHED = 16
 
@@ -250,15 +262,22 @@ IBV_QP_RETRY_CNT = ibv_qp_attr_mask.IBV_QP_RETRY_CNT
 IBV_QP_RNR_RETRY = ibv_qp_attr_mask.IBV_QP_RNR_RETRY
 IBV_QP_RQ_PSN = ibv_qp_attr_mask.IBV_QP_RQ_PSN
 IBV_QP_MAX_QP_RD_ATOMIC = ibv_qp_attr_mask.IBV_QP_MAX_QP_RD_ATOMIC
+IBV_QP_ALT_PATH = ibv_qp_attr_mask.IBV_QP_ALT_PATH
+IBV_QP_PATH_MIG_STATE = ibv_qp_attr_mask.IBV_QP_PATH_MIG_STATE
 IBV_QP_MIN_RNR_TIMER = ibv_qp_attr_mask.IBV_QP_MIN_RNR_TIMER
 IBV_QP_SQ_PSN = ibv_qp_attr_mask.IBV_QP_SQ_PSN
 IBV_QP_MAX_DEST_RD_ATOMIC = ibv_qp_attr_mask.IBV_QP_MAX_DEST_RD_ATOMIC
 IBV_QP_DEST_QPN = ibv_qp_attr_mask.IBV_QP_DEST_QPN
+IBV_MIG_MIGRATED = ibv_mig_state.IBV_MIG_MIGRATED
+IBV_MIG_REARM = ibv_mig_state.IBV_MIG_REARM
+IBV_MIG_ARMED = ibv_mig_state.IBV_MIG_ARMED
 IBV_EVENT_CQ_ERR = ibv_event_type.IBV_EVENT_CQ_ERR
 IBV_EVENT_QP_FATAL = ibv_event_type.IBV_EVENT_QP_FATAL
 IBV_EVENT_QP_REQ_ERR = ibv_event_type.IBV_EVENT_QP_REQ_ERR
 IBV_EVENT_QP_ACCESS_ERR = ibv_event_type.IBV_EVENT_QP_ACCESS_ERR
 IBV_EVENT_COMM_EST = ibv_event_type.IBV_EVENT_COMM_EST
+IBV_EVENT_PATH_MIG = ibv_event_type.IBV_EVENT_PATH_MIG
+IBV_EVENT_PATH_MIG_ERR = ibv_event_type.IBV_EVENT_PATH_MIG_ERR
 IBV_EVENT_SRQ_LIMIT_REACHED = ibv_event_type.IBV_EVENT_SRQ_LIMIT_REACHED
 IBV_EVENT_QP_LAST_WQE_REACHED = ibv_event_type.IBV_EVENT_QP_LAST_WQE_REACHED
 
@@ -271,11 +290,16 @@ __all__ = [
     "IBV_ACCESS_ZERO_BASED",
     "IBV_EVENT_COMM_EST",
     "IBV_EVENT_CQ_ERR",
+    "IBV_EVENT_PATH_MIG",
+    "IBV_EVENT_PATH_MIG_ERR",
     "IBV_EVENT_QP_ACCESS_ERR",
     "IBV_EVENT_QP_FATAL",
     "IBV_EVENT_QP_LAST_WQE_REACHED",
     "IBV_EVENT_QP_REQ_ERR",
     "IBV_EVENT_SRQ_LIMIT_REACHED",
+    "IBV_MIG_ARMED",
+    "IBV_MIG_MIGRATED",
+    "IBV_MIG_REARM",
     "IBV_MTU_256",
     "IBV_MTU_512",
     "IBV_MTU_1024",
@@ -296,6 +320,7 @@ __all__ = [
     "IBV_QPT_XRC_RECV",
     "IBV_QPT_XRC_SEND",
     "IBV_QP_ACCESS_FLAGS",
+    "IBV_QP_ALT_PATH",
     "IBV_QP_AV",
     "IBV_QP_CUR_STATE",
     "IBV_QP_DEST_QPN",
@@ -303,6 +328,7 @@ __all__ = [
     "IBV_QP_MAX_DEST_RD_ATOMIC",
     "IBV_QP_MAX_QP_RD_ATOMIC",
     "IBV_QP_MIN_RNR_TIMER",
+    "IBV_QP_PATH_MIG_STATE",
     "IBV_QP_PATH_MTU",
     "IBV_QP_PKEY_INDEX",
     "IBV_QP_PORT",
@@ -363,6 +389,7 @@ __all__ = [
     "IBV_WR_SEND_WITH_INV",
     "ibv_access_flags",
     "ibv_event_type",
+    "ibv_mig_state",
     "ibv_mtu",
     "ibv_qp_attr_mask",
     "ibv_qp_state",
