@@ -114,6 +114,8 @@ def test_datagrams_report_the_path_of_their_sender() -> None:
         (LEVELS, {"dlid": 12, "sl": 4}, "ah_attr.sl = 4: must be 0 to 3"),
         (LEVELS, {"dlid": 12, "src_path_bits": 2}, "ah_attr.src_path_bits = 2: must be 0 to 1"),
         (LEVELS, {"dlid": 99}, "ah_attr.dlid = 99: no host has this LID"),
+        (LEVELS, {"dlid": 12, "sl": -1}, "ah_attr.sl = -1: must be 0 to 255"),
+        (LEVELS, {"dlid": 1 << 16}, "ah_attr.dlid = 65536: must be 0 to 65535"),
         (
             {"faults.plan": []},
             {"dlid": 12, "sl": 1},
@@ -329,3 +331,58 @@ def test_connections_have_the_path_mtu_of_the_record() -> None:
     run = v.run(FABRIC, {"H0": lambda ctx: _client(ctx, 5, None), "H3": lambda ctx: _server(ctx, 5)}, set=set)
     assert run.values["H0"]["route"].mtu == v.IBV_MTU_1024
     assert run.values["H3"]["mtu"] == v.IBV_MTU_1024
+
+
+LAYERED = """
+title = "Levels of paths"
+topology.torus = { dimensions = [4, 4] }
+[links.all]
+rate = "54.545 Gb/s"
+latency = "10 ns"
+buffer = "64 KiB"
+[switch]
+virtual_lanes = 4
+[routing]
+algorithm = "opensm"
+engine = "dfsssp"
+[host]
+mtu = "4142 B"
+[run]
+duration = "1 ms"
+"""
+
+
+def test_packets_have_the_level_of_their_path() -> None:
+    """An engine with layers gives each path a level, which its record has; datagrams with another one are refused."""
+    far = "H(0,2).0"
+
+    def sender(ctx: v.Context) -> int:
+        mr, cq, qp = _queue_pair(ctx, v.IBV_QPT_UD)
+        lid, number = v.connect(qp, far) or ctx.exchange(far, None)
+        record = cm.path_record(ctx, lid)
+        assert record.sl > 1
+        with pytest.raises(
+            v.PyverbsRDMAError, match="sl = 1: must be 2, that of the path to LID 25, or 0 for the same"
+        ):
+            v.AH(qp.pd, v.AHAttr(dlid=lid, sl=1))
+        for level in (0, record.sl):
+            wr = v.SendWR(sg=[v.SGE(mr.buf, 64, mr.lkey)])
+            wr.set_wr_ud(v.AH(qp.pd, v.AHAttr(dlid=lid, sl=level)), number, 0x11111111)
+            qp.post_send(wr)
+            while not cq.poll():
+                pass
+        return record.sl
+
+    def receiver(ctx: v.Context) -> list[int]:
+        mr, cq, qp = _queue_pair(ctx, v.IBV_QPT_UD)
+        v.connect(qp, "H(0,0).0")
+        for _ in range(2):
+            qp.post_recv(v.RecvWR(sg=[v.SGE(mr.buf, 200, mr.lkey)]))
+        ctx.exchange("H(0,0).0", (ctx.lid, qp.qp_num))
+        levels: list[int] = []
+        while len(levels) < 2:
+            levels += [wc.sl for wc in cq.poll(2).wcs]
+        return levels
+
+    run = v.run(fs.Experiment.from_text(LAYERED), {"H(0,0).0": sender, far: receiver})
+    assert run.values[far] == [run.values["H(0,0).0"]] * 2

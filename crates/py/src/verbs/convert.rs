@@ -45,7 +45,7 @@ pub(super) fn pieces(list: Pieces) -> Vec<Sge> {
 }
 
 /// Address vector: LID, service level, source path bits.
-pub(super) type Address = (u64, u8, u8);
+pub(super) type Address = (i64, i64, i64);
 
 /// Path to a LID from a program's host. The message begins with the name of the field.
 pub(super) fn address(
@@ -53,12 +53,18 @@ pub(super) fn address(
     program: usize,
     (dlid, sl, source_path): Address,
 ) -> Result<AddressVector, String> {
-    let lid = u16::try_from(dlid).map_err(|_| format!("dlid = {dlid}: at most 65535"))?;
-    run.address_vector(program, lid, (sl, source_path))
+    let lid = number("dlid", dlid)?;
+    run.address_vector(program, lid, (number("sl", sl)?, number("src_path_bits", source_path)?))
+}
+
+/// A number of a field, of as many bits as its type has.
+fn number<T: TryFrom<i64>>(name: &str, value: i64) -> Result<T, String> {
+    let most = (1_u64 << (8 * size_of::<T>())) - 1;
+    T::try_from(value).map_err(|_| format!("{name} = {value}: must be 0 to {most}"))
 }
 
 /// Second path: its address vector, `alt_pkey_index`, `alt_port_num`, `alt_timeout`.
-pub(super) type Alternate = (Address, u16, u8, u8);
+pub(super) type Alternate = (Address, i64, i64, i64);
 
 /// Change of a queue pair: attributes by name, and paths.
 pub(super) fn change(
@@ -78,6 +84,8 @@ pub(super) fn change(
         let found = address(run, program, path).map_err(|text| format!("alt_ah_attr.{text}"))?;
         // It is named also if it is the first LID.
         let address = AddressVector { path: found.path.or(Some(0)), ..found };
+        let p_key_index = number("alt_pkey_index", p_key_index)?;
+        let (port, timeout) = (number("alt_port_num", port)?, number("alt_timeout", timeout)?);
         given.alternate = Some(AlternatePath { address, p_key_index, port, timeout });
     }
     Ok(given)

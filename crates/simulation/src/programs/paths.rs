@@ -1,6 +1,6 @@
 //! LIDs of ports, and the paths between them, as programs name them.
 
-use fabricsim_routing::{Destination, links_of_path};
+use fabricsim_routing::{Destination, RoutingFunction, links_of_path};
 use fabricsim_spec::{PathChoice, largest_path_mtu};
 use fabricsim_units::HostId;
 use fabricsim_verbs::{AddressVector, PACKET_LIFE_TIME, PathRecord, group_of_lid};
@@ -74,6 +74,9 @@ impl ProgramRun {
         }
         let from = self.host(number);
         let to = Destination { host: address.host, path: (dlid & self.path_bits()) as u8 };
+        if to.path >= self.prepared.router.paths() {
+            return Err(format!("dlid = {dlid}: packets go to the first LID of a host (`routing.paths`)"));
+        }
         let sl = self.level_of_path(from, to).unwrap_or_default();
         let prepared = &self.prepared;
         let path = links_of_path(&prepared.graph, &*prepared.router, from, to);
