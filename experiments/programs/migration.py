@@ -1,7 +1,7 @@
 """A connection goes on over its second path when a link fails, by automatic path migration.
 
 Two leaf switches have two spines between them, and each host has two LIDs, with routes over different spines. A link to
-one spine fails at 100 us. `python experiments/programs/migration.py` prints what becomes of a connection with an
+one spine fails at 100 us. `python experiments/programs/migration.py` prints the outcome of a connection with an
 alternate path, and of one without.
 """
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fabricsim.verbs import enums as e
 from fabricsim.verbs.addr import AHAttr
 from fabricsim.verbs.errors import PyverbsUserError
+from fabricsim.verbs.migration import IBV_MIG_REARM
 from fabricsim.verbs.qp import QP, QPAttr
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class AlternatePaths:
         if self.qp is None:
             raise PyverbsUserError("the end has no queue pair: call create_qp before")
         path, timeout = self._offered
-        attr = QPAttr(alt_ah_attr=path, alt_timeout=timeout, path_mig_state=e.IBV_MIG_REARM)
+        attr = QPAttr(alt_ah_attr=path, alt_timeout=timeout, path_mig_state=IBV_MIG_REARM)
         self.qp.modify(attr, e.IBV_QP_ALT_PATH | e.IBV_QP_PATH_MIG_STATE)
 
 

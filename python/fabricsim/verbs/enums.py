@@ -153,14 +153,6 @@ class ibv_qp_attr_mask(IntFlag):
     IBV_QP_DEST_QPN = 1048576
 
 
-class ibv_mig_state(IntEnum):
-    """State of path migration."""
-
-    IBV_MIG_MIGRATED = 0
-    IBV_MIG_REARM = 1
-    IBV_MIG_ARMED = 2
-
-
 class ibv_event_type(IntEnum):
     """Type of an asynchronous event."""
 
@@ -268,9 +260,6 @@ IBV_QP_MIN_RNR_TIMER = ibv_qp_attr_mask.IBV_QP_MIN_RNR_TIMER
 IBV_QP_SQ_PSN = ibv_qp_attr_mask.IBV_QP_SQ_PSN
 IBV_QP_MAX_DEST_RD_ATOMIC = ibv_qp_attr_mask.IBV_QP_MAX_DEST_RD_ATOMIC
 IBV_QP_DEST_QPN = ibv_qp_attr_mask.IBV_QP_DEST_QPN
-IBV_MIG_MIGRATED = ibv_mig_state.IBV_MIG_MIGRATED
-IBV_MIG_REARM = ibv_mig_state.IBV_MIG_REARM
-IBV_MIG_ARMED = ibv_mig_state.IBV_MIG_ARMED
 IBV_EVENT_CQ_ERR = ibv_event_type.IBV_EVENT_CQ_ERR
 IBV_EVENT_QP_FATAL = ibv_event_type.IBV_EVENT_QP_FATAL
 IBV_EVENT_QP_REQ_ERR = ibv_event_type.IBV_EVENT_QP_REQ_ERR
@@ -297,9 +286,6 @@ __all__ = [
     "IBV_EVENT_QP_LAST_WQE_REACHED",
     "IBV_EVENT_QP_REQ_ERR",
     "IBV_EVENT_SRQ_LIMIT_REACHED",
-    "IBV_MIG_ARMED",
-    "IBV_MIG_MIGRATED",
-    "IBV_MIG_REARM",
     "IBV_MTU_256",
     "IBV_MTU_512",
     "IBV_MTU_1024",
@@ -389,7 +375,6 @@ __all__ = [
     "IBV_WR_SEND_WITH_INV",
     "ibv_access_flags",
     "ibv_event_type",
-    "ibv_mig_state",
     "ibv_mtu",
     "ibv_qp_attr_mask",
     "ibv_qp_state",

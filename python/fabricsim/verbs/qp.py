@@ -11,6 +11,7 @@ from fabricsim.verbs.addr import GID, AHAttr
 from fabricsim.verbs.completion import CQ
 from fabricsim.verbs.context import PD, Closable, Context
 from fabricsim.verbs.errors import PyverbsRDMAError, PyverbsUserError
+from fabricsim.verbs.migration import IBV_MIG_MIGRATED, ibv_mig_state
 from fabricsim.verbs.mw import MW, MWBind
 from fabricsim.verbs.srq import SRQ, XRCD
 from fabricsim.verbs.wr import RecvWR, SendWR, linked, pieces
@@ -210,7 +211,7 @@ class QP(Closable):
         """The attributes (`ibv_query_qp`): all, whatever the mask."""
         state, path = self.context.call(self.context.adapter.qp_path, self.handle)
         attr, second = self._attr, self._attr.alt_ah_attr
-        if second is not None and state == e.IBV_MIG_MIGRATED and path is not None and path[0] == second.dlid:
+        if second is not None and state == IBV_MIG_MIGRATED and path is not None and path[0] == second.dlid:
             # It has migrated since.
             attr = dataclasses.replace(
                 attr,
@@ -219,7 +220,7 @@ class QP(Closable):
                 timeout=attr.alt_timeout,
                 pkey_index=attr.alt_pkey_index,
             )
-        attr = dataclasses.replace(attr, qp_state=self.qp_state, path_mig_state=e.ibv_mig_state(state))
+        attr = dataclasses.replace(attr, qp_state=self.qp_state, path_mig_state=ibv_mig_state(state))
         return attr, dataclasses.replace(self.init_attr)
 
     def post_send(self, wr: SendWR, bad_wr: object = None) -> None:

@@ -120,10 +120,8 @@ fn a_write_is_packets_and_an_acknowledgement() {
     }
     assert_eq!(here.turns(), 0);
     assert_eq!(log, Log { delivered: vec![(4096, 7), (4096, 7), (1808, 7)], completed: vec![7] });
-    assert_eq!(
-        there.answer(),
-        Some(Candidate { destination: HostId(0), bytes: 30, stream: None, path: NamedPath::NONE })
-    );
+    let answer = Candidate { destination: HostId(0), bytes: 30, stream: None, path: NamedPath::NONE };
+    assert_eq!(there.answer(), Some(answer));
     assert!(!there.is_idle(), "the acknowledgement is left");
     let now = Time::ns(400);
     let sent = there.send_answer(now).unwrap();
