@@ -439,9 +439,16 @@ class ConnectionAdapter:
         """Refuses requests for a service."""
 
     def connect(
-        self, channel: int, dlid: int, service: int, offer: tuple[int, int, int, int, int, int], data: bytes
+        self,
+        channel: int,
+        path: tuple[int, int, int],
+        service: int,
+        of_path: tuple[int, int],
+        offer: tuple[int, int, int, int, int, int],
+        data: bytes,
     ) -> int:
-        """Requests a connection: its number. `offer`: queue pair, PSN, resources, depth, retries, RNR retries."""
+        """Requests a connection: its number. `of_path`: MTU in bytes and time-out;
+        `offer`: queue pair, PSN, resources, depth, retries, RNR retries."""
 
     def accept(self, id: int, offer: tuple[int, int, int, int, int, int], data: bytes) -> None:
         """Accepts a request."""
@@ -463,6 +470,21 @@ class ConnectionAdapter:
 
     def delay(self, id: int, code: int) -> None:
         """Asks the peer to wait."""
+
+    def lmc(self) -> int:
+        """LID mask control of the port."""
+
+    def p_key(self, index: int) -> int:
+        """P_Key of the port with an index."""
+
+    def path_record(self, dlid: int) -> tuple[int, int, int, int, int]:
+        """Path record: service level, MTU in bytes, rate in bits per second, packet lifetime, LID of this end."""
+
+    def load_path(self, id: int, path: tuple[int, int, int], timeout: int) -> None:
+        """Asks the other end to load an alternate path."""
+
+    def answer_path(self, id: int, status: int) -> None:
+        """Answers a request for an alternate path."""
 
     def disconnect(self, id: int) -> None:
         """Releases a connection."""
@@ -526,8 +548,8 @@ class VerbsAdapter:
     ) -> None:
         """Posts a bind of a window of type 2, with its new key; without a window, an invalidation of the key."""
 
-    def create_ah(self, pd: int, dlid: int) -> int:
-        """An address handle for the host with a LID."""
+    def create_ah(self, pd: int, path: tuple[int, int, int]) -> int:
+        """An address handle: LID, service level, source path bits."""
 
     def destroy_ah(self, ah: int) -> None:
         """Destroys an address handle."""
@@ -576,7 +598,7 @@ class VerbsAdapter:
 
     def poll_cq(
         self, cq: int, most: int
-    ) -> list[tuple[int, int, int, int, int, int | None, int | None, tuple[int, int, bool] | None]]:
+    ) -> list[tuple[int, int, int, int, int, int | None, int | None, tuple[int, int, bool, int, int] | None]]:
         """Takes completions: `wr_id`, status, opcode, `byte_len`, `qp_num`, immediate data, invalidated key."""
 
     def req_notify_cq(self, cq: int, solicited_only: bool) -> None:
@@ -603,8 +625,18 @@ class VerbsAdapter:
     def destroy_qp(self, qp: int) -> None:
         """Destroys a queue pair."""
 
-    def modify_qp(self, qp: int, attributes: list[tuple[str, int]]) -> None:
-        """Changes attributes, by their names in `ibv_qp_attr`, and `dlid`."""
+    def modify_qp(
+        self,
+        qp: int,
+        attributes: list[tuple[str, int]],
+        path: tuple[int, int, int] | None,
+        alternate: tuple[tuple[int, int, int], int, int, int] | None,
+    ) -> None:
+        """Changes attributes, by their names in `ibv_qp_attr`, and paths: LID, service level, source path bits; of the
+        second one also P_Key index, port and time-out."""
+
+    def qp_path(self, qp: int) -> tuple[int, tuple[int, int] | None]:
+        """State of path migration, and LID and service level of the path."""
 
     def qp_state(self, qp: int) -> int:
         """State of a queue pair."""

@@ -295,7 +295,12 @@ fn adapter(common: &Common<'_>, id: HostId, (port, sender): (u32, &Sender), app:
     let lanes = experiment.switch.virtual_lanes;
     let device = common.devices.binary_search_by_key(&id, |&(host, _)| host).ok();
     let hosts = common.graph.hosts.len() as u32;
-    let hca_port = Port { mtu: largest_path_mtu(spec.mtu).unwrap_or(PATH_MTUS[0]).0 as u32, hosts };
+    let hca_port = Port {
+        mtu: largest_path_mtu(spec.mtu).unwrap_or(PATH_MTUS[0]).0 as u32,
+        hosts,
+        levels: experiment.service_levels().unwrap_or(experiment.switch.service_classes).max(1),
+        paths: common.rules.paths,
+    };
     let device = device.map(|place| Device::new(id, common.devices[place].1).with_port(hca_port));
     let protocol = match (device, common.queue_pairs, common.transport) {
         (Some(device), ..) => Protocol::Verbs(Box::new(VerbsEndpoint::new(device, common.device_stream))),

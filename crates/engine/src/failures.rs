@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use fabricsim_fabric::VlTables;
 use fabricsim_model::Observer;
-use fabricsim_routing::Destination;
+use fabricsim_routing::{Destination, RoutingFunction};
 use fabricsim_units::{HostId, LinkId, PortNo, SwitchId};
 use fabricsim_wire::ids::PKey;
 
@@ -118,6 +118,12 @@ impl<B: Observer> Engine<B> {
             Arc::make_mut(&mut partition.context.routing).set_levels(hosts, lanes, &level);
             partition.context.rules.has_levels_of_paths = true;
         }
+    }
+
+    /// The service level of packets from a host to a LID of another one; `None` if it does not depend on the path.
+    pub fn level_of_path(&self, from: HostId, to: Destination) -> Option<u8> {
+        let context = &self.partitions.first()?.context;
+        context.rules.has_levels_of_paths.then(|| context.routing.service_level(from, to, 0))
     }
 
     /// Sets the P_Keys that a host accepts from now on, besides that of the default partition. Nothing without partitions.

@@ -14,4 +14,8 @@ pub struct TransportHeaders {
     /// Number of the multicast group to which it goes, plus 1: it has a global route header. At its receivers, where its destination is a host, it tells
     /// the group.
     pub group: Option<NonZeroU16>,
+    /// LID of the destination to which it is sent, from 0.
+    pub path: u8,
+    /// LID of the source from which it is sent, from 0.
+    pub source_path: u8,
 }

@@ -62,7 +62,7 @@ pub use megafly::{Megafly, MegaflyPolicy};
 pub use multicast::{MulticastTables, Participants};
 pub use opensm::{engine, subnet_without};
 pub use path::path;
-pub use path_mtu::{PathMtus, has_small_links, path_mtus};
+pub use path_mtu::{PathMtus, has_small_links, links_of_path, path_mtus};
 pub use ports::PortRouting;
 pub use reroute::{check_reroutes, reroute};
 pub use route_table::RouteTable;

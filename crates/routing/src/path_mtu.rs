@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use fabricsim_model::RouteState;
 use fabricsim_topology::{Graph, Node};
-use fabricsim_units::{Bytes, HostId, SwitchId};
+use fabricsim_units::{Bytes, HostId, LinkId, SwitchId};
 
 use crate::wiring::beyond;
 use crate::{At, Destination, RoutingFunction};
@@ -29,6 +29,21 @@ pub fn path_mtus<'a, R: RoutingFunction + 'a>(
     hosts().map(|from| hosts().map(|to| walk.path(from, to).0 as u32).collect()).collect()
 }
 
+/// Links that packets from a host to a LID of another one may take, in order of their numbers.
+pub fn links_of_path<R: RoutingFunction>(
+    graph: &Graph,
+    router: &R,
+    from: HostId,
+    to: Destination,
+) -> BTreeSet<LinkId> {
+    let walk = Walk { graph, host_mtu: Bytes(0), router: |_| router };
+    let mut links = BTreeSet::new();
+    walk.each_link(from, to.host, Some(to.path), &mut |link| {
+        links.insert(link);
+    });
+    links
+}
+
 struct Walk<'a, F> {
     graph: &'a Graph,
     host_mtu: Bytes,
@@ -37,12 +52,20 @@ struct Walk<'a, F> {
 
 impl<'a, R: RoutingFunction + 'a, F: Fn(SwitchId) -> &'a R> Walk<'_, F> {
     fn path(&self, from: HostId, to: HostId) -> Bytes {
+        let mut least = self.host_mtu;
+        self.each_link(from, to, None, &mut |link| least = self.least(least, link.index()));
+        least
+    }
+
+    /// Calls `each` for every link of the paths from a host to another one, or to one of its LIDs.
+    fn each_link(&self, from: HostId, to: HostId, lid: Option<u8>, each: &mut impl FnMut(LinkId)) {
         let host = &self.graph.hosts[from.index()];
         let router = (self.router)(host.switch);
-        let mut least = self.least(self.host_mtu, host.link.index());
+        each(host.link);
         let mut met: BTreeSet<(SwitchId, u16, u8, RouteState)> = BTreeSet::new();
         let mut stack = Vec::new();
-        for (class, state) in router.starts(from, to) {
+        let starts = router.starts(from, to).into_iter();
+        for (class, state) in starts.filter(|(_, state)| lid.is_none_or(|lid| state.path() == lid)) {
             let destination = Destination { host: to, path: state.path() };
             for lane in router.injection_lanes(from, destination, class).iter() {
                 stack.push((At { switch: host.switch, in_port: host.port, lane }, state));
@@ -58,8 +81,8 @@ impl<'a, R: RoutingFunction + 'a, F: Fn(SwitchId) -> &'a R> Walk<'_, F> {
             for &(hop, state) in &options {
                 // A table without an entry names the port by which the packet came.
                 let ports = &self.graph.switches[at.switch.index()].ports;
-                let Some(link) = ports.get(hop.port.index()) else { continue };
-                least = self.least(least, link.index());
+                let Some(&link) = ports.get(hop.port.index()) else { continue };
+                each(link);
                 let Some(end) = beyond(self.graph, at.switch, hop.port) else { continue };
                 if let Node::Switch(switch) = end.node {
                     let next = |lane| (At { switch, in_port: end.port, lane }, state);
@@ -67,7 +90,6 @@ impl<'a, R: RoutingFunction + 'a, F: Fn(SwitchId) -> &'a R> Walk<'_, F> {
                 }
             }
         }
-        least
     }
 
     fn least(&self, least: Bytes, link: usize) -> Bytes {

@@ -67,7 +67,7 @@ fn snapshot_bytes(prepared: &Prepared) -> u64 {
 /// Bytes that a host keeps for the choice among the LIDs of another.
 fn path_bytes(prepared: &Prepared) -> u64 {
     match prepared.experiment.routing.paths {
-        PathChoice::First | PathChoice::Hashed => 0,
+        PathChoice::First | PathChoice::Addressed | PathChoice::Hashed => 0,
         PathChoice::InTurn => 1,
         PathChoice::LeastLoaded => 8 * u64::from(prepared.router.paths()),
     }

@@ -113,6 +113,8 @@ pub enum PathChoice {
     Hashed,
     /// The one to which the source has sent the fewest bytes; ties to the first. Packets may overtake each other.
     LeastLoaded,
+    /// The one that an address vector names (`ah_attr.dlid` of programs that use verbs); of other hosts the first.
+    Addressed,
 }
 
 /// A routing engine of OpenSM, by its name there (`routing_engine`).

@@ -3,8 +3,10 @@
 use std::collections::VecDeque;
 
 use fabricsim_protocols::infiniband::{Extra, Status};
-use fabricsim_units::{HostId, Time};
+use fabricsim_units::Time;
 use fabricsim_wire::ids::Qpn;
+
+use crate::path::AddressVector;
 
 /// Operation of a completion: names and meaning of `ibv_wc_opcode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -42,8 +44,8 @@ pub struct WorkCompletion {
     pub byte_len: u32,
     /// Queue pair.
     pub qp_num: Qpn,
-    /// Sender of a datagram: its host (for `slid`) and its queue pair (`src_qp`).
-    pub source: Option<(HostId, Qpn)>,
+    /// Sender of a datagram: where an answer goes (`slid`, `sl`, `dlid_path_bits`), and its queue pair (`src_qp`).
+    pub source: Option<(AddressVector, Qpn)>,
     /// `IBV_WC_GRH`: the first 40 bytes of a datagram's memory hold its global route header.
     pub has_grh: bool,
     /// Immediate data, or the key that was invalidated.

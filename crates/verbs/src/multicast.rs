@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fabricsim_units::HostId;
 use fabricsim_wire::headers::Grh;
-use fabricsim_wire::ids::{Gid, Guid, Lid, Qpn};
+use fabricsim_wire::ids::{Gid, Guid, Lid, PKey, Qpn};
 
 /// The first multicast LID. Groups have the LIDs from here on in their order.
 const FIRST_LID: u16 = 0xc000;
@@ -35,6 +35,8 @@ pub struct SubnetView {
     pub guids: Arc<[u64]>,
     /// LIDs of the ports of hosts, by host.
     pub lids: Arc<[Lid]>,
+    /// P_Key table of its port; empty: that of the default partition alone.
+    pub p_keys: Vec<PKey>,
     /// Multicast groups of which its port is a member, ascending.
     pub groups: Vec<u16>,
 }

@@ -5,7 +5,7 @@ use fabricsim_protocols::infiniband::{
     UcResponder, UdRequester, UdResponder, Work,
 };
 use fabricsim_wire::headers::Headers;
-use fabricsim_wire::ids::{Qpn, Srqn};
+use fabricsim_wire::ids::{PKey, Qpn, Srqn};
 
 /// Receiver of a message, beyond the connection of its queue pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,6 +92,15 @@ impl Sending {
         }
     }
 
+    /// Sets the partition.
+    pub(crate) fn set_p_key(&mut self, p_key: PKey) {
+        match self {
+            Self::Reliable(requester) => requester.set_p_key(p_key),
+            Self::Connection(requester) => requester.set_p_key(p_key),
+            Self::Datagram(requester) => requester.set_p_key(p_key),
+        }
+    }
+
     /// Requests that have not ended.
     pub(crate) fn pending(&self) -> usize {
         match self {
@@ -161,6 +170,15 @@ impl Receiving {
             }
         }
         None
+    }
+
+    /// Sets the partition.
+    pub(crate) fn set_p_key(&mut self, p_key: PKey) {
+        match self {
+            Self::Reliable(responder) => responder.set_p_key(p_key),
+            Self::Connection(responder) => responder.set_p_key(p_key),
+            Self::Datagram(responder) => responder.set_p_key(p_key),
+        }
     }
 
     /// True if it has refused a request for good.

@@ -126,6 +126,7 @@ PathChoice = Literal[
     "in-turn",
     "hashed",
     "least-loaded",
+    "addressed",
 ]
 """Choice among the LIDs of a destination.
 
@@ -134,6 +135,8 @@ PathChoice = Literal[
 - `hashed`: By source, destination and entry of the traffic list: a flow has one path.
 - `least-loaded`: The one to which the source has sent the fewest bytes; ties to the first. Packets may
   overtake each other.
+- `addressed`: The one that an address vector names (`ah_attr.dlid` of programs that use verbs); of other
+  hosts the first.
 """
 
 LanePolicy = Literal[

@@ -11,13 +11,14 @@ run = v.run(None, {"H0": client, "H1": server})
 """
 
 from fabricsim.programs import ProgramError, ProgramsBlockedError, ProgramsRun
-from fabricsim.verbs import enums
+from fabricsim.verbs import enums, migration
 from fabricsim.verbs.addr import AH, GID, AHAttr, GlobalRoute, McastGroup
 from fabricsim.verbs.completion import CQ, WC, CompChannel, Polled, wc_status_to_str
 from fabricsim.verbs.context import PD, AsyncEvent, Context, PortAttr
 from fabricsim.verbs.enums import *  # noqa: F403 - the constants of rdma-core
 from fabricsim.verbs.errors import PyverbsError, PyverbsRDMAErrno, PyverbsRDMAError, PyverbsUserError
 from fabricsim.verbs.memory import MR
+from fabricsim.verbs.migration import *  # noqa: F403 - the constants of rdma-core
 from fabricsim.verbs.mw import MW, MWBind, MWBindInfo, inc_rkey
 from fabricsim.verbs.qp import QP, Drops, QPAttr, QPCap, QPInitAttr, connect
 from fabricsim.verbs.run import Program, run
@@ -68,3 +69,4 @@ __all__ = [
     "wc_status_to_str",
 ]
 __all__ += enums.__all__
+__all__ += migration.__all__

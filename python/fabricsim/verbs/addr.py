@@ -26,13 +26,20 @@ class AHAttr:
     """Address vector (`ibv_ah_attr`): where a queue pair sends to."""
 
     dlid: int = 0
-    """LID of the other host's port, or of a multicast group."""
+    """LID of the other host's port, or of a multicast group. With `routing.lmc` a port has several, each with
+    routes of its own."""
     sl: int = 0
-    """Service level: 0."""
+    """Service level: the virtual lanes of packets, by the SL2VL tables of the experiment, or its service class."""
+    src_path_bits: int = 0
+    """LID of the own port from which packets come: its number from the first LID on."""
     port_num: int = 1
     is_global: int = 0
     """Datagrams to multicast groups have a global route header in any case, others have none."""
     gr: GlobalRoute | None = None
+
+    def row(self) -> tuple[int, int, int]:
+        """LID, service level and source path bits, for the adapter."""
+        return (self.dlid, self.sl, self.src_path_bits)
 
 
 class AH(Closable):
@@ -41,7 +48,7 @@ class AH(Closable):
     def __init__(self, pd: PD, attr: AHAttr) -> None:
         self.pd = pd
         self.context = pd.context
-        self._handle = self.context.call(self.context.adapter.create_ah, pd.handle, attr.dlid)
+        self._handle = self.context.call(self.context.adapter.create_ah, pd.handle, attr.row())
 
     def _destroy(self, handle: int) -> None:
         self.context.call(self.context.adapter.destroy_ah, handle)

@@ -11,7 +11,11 @@ from dataclasses import dataclass, field
 from fabricsim.programs.scheduler import CONNECTION_EVENT
 from fabricsim.verbs import enums as e
 from fabricsim.verbs.addr import AH, AHAttr
+from fabricsim.verbs.cm_paths import AlternatePaths, PathRecord, path_record, path_to
 from fabricsim.verbs.cm_types import (
+    IB_CM_APR_RECEIVED,
+    IB_CM_LAP_ERROR,
+    IB_CM_LAP_RECEIVED,
     RDMA_CM_EVENT_ADDR_ERROR,
     RDMA_CM_EVENT_ADDR_RESOLVED,
     RDMA_CM_EVENT_CONNECT_ERROR,
@@ -43,6 +47,9 @@ from fabricsim.verbs.wr import SGE, RecvWR, SendWR
 
 __all__ = [
     "CMID",
+    "IB_CM_APR_RECEIVED",
+    "IB_CM_LAP_ERROR",
+    "IB_CM_LAP_RECEIVED",
     "RDMA_CM_EVENT_ADDR_ERROR",
     "RDMA_CM_EVENT_ADDR_RESOLVED",
     "RDMA_CM_EVENT_CONNECT_ERROR",
@@ -62,7 +69,9 @@ __all__ = [
     "CMEventChannel",
     "ConnParam",
     "Event",
+    "PathRecord",
     "UDParam",
+    "path_record",
     "rdma_cm_event_type",
     "rdma_port_space",
 ]
@@ -121,6 +130,10 @@ class CMEventChannel:
             end._peer |= of
         if event is Event.RDMA_CM_EVENT_DISCONNECTED:
             end._disconnected()
+        if event is Event.IB_CM_LAP_RECEIVED:
+            return CMEvent(event, end, private_data=data, path=end._path_offered(of))
+        if event is Event.IB_CM_APR_RECEIVED:
+            end._path_answered(of["status"])
         if end._is_datagram:
             ud = UDParam(AHAttr(dlid=end._peer["dlid"]), of["qp_num"], of["qkey"]) if "qkey" in of else None
             return CMEvent(event, end, None, of.get("status", 0), data, ud)
@@ -129,7 +142,7 @@ class CMEventChannel:
         return CMEvent(event, end, None, of.get("status", 0), data)
 
 
-class CMID:
+class CMID(AlternatePaths):
     """An end of a connection (`rdma_cm_id`).
 
     Args:
@@ -154,6 +167,7 @@ class CMID:
         self._number: int | None = None
         self._address: AddrInfo | None = None
         self._peer: dict[str, int] = {}
+        self.route: PathRecord | None = None
         self._service: int | None = None
         self._param = ConnParam()
         self._reply = b""
@@ -168,12 +182,10 @@ class CMID:
         self._state.local.append(CMEvent(Event.RDMA_CM_EVENT_ADDR_RESOLVED, self))
 
     def resolve_route(self) -> None:
-        """Finds the path: `RDMA_CM_EVENT_ROUTE_RESOLVED` follows.
-
-        Without subnet administration a path record is static: the MTU is that of the port, the service level 0.
-        """
+        """Gets the path record, `route`: `RDMA_CM_EVENT_ROUTE_RESOLVED` follows. It takes no time."""
         if self._address is None:
             raise PyverbsUserError("resolve_route: call resolve_addr before")
+        self.route = path_record(self.context, self._peer["dlid"])
         self._state.local.append(CMEvent(Event.RDMA_CM_EVENT_ROUTE_RESOLVED, self))
 
     def create_qp(self, qp_init_attr: QPInitAttr | None = None) -> None:
@@ -226,12 +238,16 @@ class CMID:
             raise PyverbsUserError("connect: call resolve_addr, resolve_route and create_qp before")
         self._param = param or ConnParam()
         handle, service, dlid = self._state.handle, self._address.service_id, self._peer["dlid"]
+        route = self.route or path_record(self.context, dlid)
         data = self._param.private_data
         if self._is_datagram:
             self._number = self.context.call(self._adapter.resolve, handle, dlid, service, data)
         else:
-            offer = self._offer(self.qp)
-            self._number = self.context.call(self._adapter.connect, handle, dlid, service, offer, data)
+            offer, path = self._offer(self.qp), (dlid, route.sl, 0)
+            self._peer |= {"sl": route.sl, "timeout": route.ack_timeout, "path_mtu": route.mtu}
+            of_path = (128 << route.mtu, route.ack_timeout)
+            connect = self._adapter.connect
+            self._number = self.context.call(connect, handle, path, service, of_path, offer, data)
         self._state.ends[self._number] = self
 
     def accept(self, param: ConnParam | None = None) -> None:
@@ -352,7 +368,7 @@ class CMID:
         qp.to_rts(
             QPAttr(
                 qp_access_flags=e.ibv_access_flags(0xF),
-                ah_attr=AHAttr(dlid=peer["dlid"]),
+                ah_attr=path_to(self.context, peer),
                 path_mtu=peer.get("path_mtu") or self.context.query_port(1).active_mtu,
                 dest_qp_num=peer["qp_num"],
                 rq_psn=peer["psn"],
@@ -360,7 +376,7 @@ class CMID:
                 max_dest_rd_atomic=min(param.responder_resources, peer["initiator_depth"]),
                 max_rd_atomic=min(param.initiator_depth, peer["responder_resources"]),
                 min_rnr_timer=12,
-                timeout=14,
+                timeout=peer.get("timeout", 14),
                 retry_cnt=peer.get("retry_count", param.retry),
                 rnr_retry=peer["rnr_retry_count"],
             )

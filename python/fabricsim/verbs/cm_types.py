@@ -42,6 +42,10 @@ class rdma_cm_event_type(IntEnum):
     RDMA_CM_EVENT_ESTABLISHED = 9
     RDMA_CM_EVENT_DISCONNECTED = 10
     RDMA_CM_EVENT_TIMEWAIT_EXIT = 15
+    # Of alternate paths, which librdmacm does not have: 256 and the number of ib_cm.
+    IB_CM_LAP_ERROR = 268
+    IB_CM_LAP_RECEIVED = 269
+    IB_CM_APR_RECEIVED = 270
 
 
 RDMA_CM_EVENT_ADDR_RESOLVED = rdma_cm_event_type.RDMA_CM_EVENT_ADDR_RESOLVED
@@ -55,6 +59,9 @@ RDMA_CM_EVENT_REJECTED = rdma_cm_event_type.RDMA_CM_EVENT_REJECTED
 RDMA_CM_EVENT_ESTABLISHED = rdma_cm_event_type.RDMA_CM_EVENT_ESTABLISHED
 RDMA_CM_EVENT_DISCONNECTED = rdma_cm_event_type.RDMA_CM_EVENT_DISCONNECTED
 RDMA_CM_EVENT_TIMEWAIT_EXIT = rdma_cm_event_type.RDMA_CM_EVENT_TIMEWAIT_EXIT
+IB_CM_LAP_ERROR = rdma_cm_event_type.IB_CM_LAP_ERROR
+IB_CM_LAP_RECEIVED = rdma_cm_event_type.IB_CM_LAP_RECEIVED
+IB_CM_APR_RECEIVED = rdma_cm_event_type.IB_CM_APR_RECEIVED
 
 Event = rdma_cm_event_type
 
@@ -119,10 +126,13 @@ class CMEvent:
     listen_id: CMID | None = None
     status: int = 0
     """Reason of a rejection: 28 that of the program, 8 without a listener, 10 stale. Of datagrams, of
-    `RDMA_CM_EVENT_UNREACHABLE`: 1 without a listener, 2 rejected by the program."""
+    `RDMA_CM_EVENT_UNREACHABLE`: 1 without a listener, 2 rejected by the program. Of `IB_CM_APR_RECEIVED`: 0 if the
+    path is loaded."""
     private_data: bytes = b""
     ud: UDParam | None = None
     """Of `RDMA_CM_EVENT_ESTABLISHED` of datagrams: where they go."""
+    path: AHAttr | None = None
+    """Of `IB_CM_LAP_RECEIVED`: the alternate path."""
 
     def ack_cm_event(self) -> None:
         """Acknowledges the event."""

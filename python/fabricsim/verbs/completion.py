@@ -11,7 +11,7 @@ from fabricsim.verbs.context import Closable, Context
 from fabricsim.verbs.enums import ibv_wc_flags, ibv_wc_opcode, ibv_wc_status
 from fabricsim.verbs.errors import PyverbsRDMAError, PyverbsUserError
 
-Row = tuple[int, int, int, int, int, int | None, int | None, tuple[int, int, bool] | None]
+Row = tuple[int, int, int, int, int, int | None, int | None, tuple[int, int, bool, int, int] | None]
 
 _STATUSES = {int(status): status for status in ibv_wc_status}
 _OPCODES = {int(opcode): opcode for opcode in ibv_wc_opcode}
@@ -34,6 +34,10 @@ class WC:
     """Queue pair that sent a datagram."""
     slid: int = 0
     """LID of the host that sent a datagram."""
+    sl: int = 0
+    """Service level of a datagram."""
+    dlid_path_bits: int = 0
+    """LID of this port to which a datagram came: its number from the first LID on."""
 
     @property
     def invalidated_rkey(self) -> int:
@@ -162,10 +166,10 @@ def _completion(row: Row) -> WC:
         data, flags = invalidated, ibv_wc_flags.IBV_WC_WITH_INV
     else:
         data, flags = 0, _NO_FLAGS
-    slid, src_qp, has_grh = source or (0, 0, False)
+    slid, src_qp, has_grh, *path = source or (0, 0, False, 0, 0)
     if has_grh:
         flags |= ibv_wc_flags.IBV_WC_GRH
-    return WC(wr_id, _STATUSES[status], _OPCODES[opcode], byte_len, qp_num, data, flags, src_qp, slid)
+    return WC(wr_id, _STATUSES[status], _OPCODES[opcode], byte_len, qp_num, data, flags, src_qp, slid, *path)
 
 
 def wc_status_to_str(status: int) -> str:

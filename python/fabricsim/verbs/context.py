@@ -60,6 +60,8 @@ class PortAttr:
     lid: int
     """LID of the port."""
     active_mtu: ibv_mtu = ibv_mtu.IBV_MTU_4096
+    lmc: int = 0
+    """LID mask control: the port has 2^`lmc` LIDs, from `lid` on."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,15 @@ class Context(ProgramContext):
         """Attributes of the port."""
         if port_num != 1:
             raise PyverbsUserError(f"port_num = {port_num}: the adapter has port 1")
-        return PortAttr(self.adapter.lid())
+        return PortAttr(self.adapter.lid(), lmc=self.adapter.connections().lmc())
+
+    def query_pkey(self, index: int, port_num: int = 1) -> int:
+        """P_Key with an index of the port's table (`ibv_query_pkey`): that of the default partition, then those of the
+        experiment's partitions of which the host is a member, in their order.
+        """
+        if port_num != 1:
+            raise PyverbsUserError(f"port_num = {port_num}: the adapter has port 1")
+        return self.call(self.adapter.connections().p_key, index)
 
     @property
     def lid(self) -> int:

@@ -11,6 +11,7 @@ from fabricsim.verbs.addr import GID, AHAttr
 from fabricsim.verbs.completion import CQ
 from fabricsim.verbs.context import PD, Closable, Context
 from fabricsim.verbs.errors import PyverbsRDMAError, PyverbsUserError
+from fabricsim.verbs.migration import IBV_MIG_MIGRATED, ibv_mig_state
 from fabricsim.verbs.mw import MW, MWBind
 from fabricsim.verbs.srq import SRQ, XRCD
 from fabricsim.verbs.wr import RecvWR, SendWR, linked, pieces
@@ -71,6 +72,12 @@ class QPAttr:
     rnr_retry: int | None = None
     pkey_index: int | None = 0
     port_num: int | None = 1
+    alt_ah_attr: AHAttr | None = None
+    """Second path, to which the connection can migrate; it goes to a LID of the same host."""
+    alt_pkey_index: int = 0
+    alt_port_num: int = 1
+    alt_timeout: int = 14
+    path_mig_state: int | None = None
 
 
 _FIELDS = {
@@ -90,6 +97,8 @@ _FIELDS = {
     Mask.IBV_QP_MAX_DEST_RD_ATOMIC: "max_dest_rd_atomic",
     Mask.IBV_QP_MIN_RNR_TIMER: "min_rnr_timer",
     Mask.IBV_QP_DEST_QPN: "dest_qp_num",
+    Mask.IBV_QP_ALT_PATH: "alt_ah_attr",
+    Mask.IBV_QP_PATH_MIG_STATE: "path_mig_state",
 }
 
 _INIT = Mask.IBV_QP_STATE | Mask.IBV_QP_PKEY_INDEX | Mask.IBV_QP_PORT
@@ -187,16 +196,32 @@ class QP(Closable):
             value = getattr(qp_attr, _FIELDS[bit])
             if value is not None:
                 given[_FIELDS[bit]] = value
-        numbers = [
-            ("dlid", value.dlid) if isinstance(value, AHAttr) else (name, int(value))
-            for name, value in given.items()
-        ]
-        self.context.call(self.context.adapter.modify_qp, self.handle, numbers)
+        path, alternate = given.get("ah_attr"), given.get("alt_ah_attr")
+        numbers = [(name, int(value)) for name, value in given.items() if not isinstance(value, AHAttr)]
+        second = None
+        if alternate is not None:
+            of_path = ("alt_pkey_index", "alt_port_num", "alt_timeout")
+            given |= {name: getattr(qp_attr, name) for name in of_path}
+            second = (alternate.row(), qp_attr.alt_pkey_index, qp_attr.alt_port_num, qp_attr.alt_timeout)
+        row = None if path is None else path.row()
+        self.context.call(self.context.adapter.modify_qp, self.handle, numbers, row, second)
         self._attr = dataclasses.replace(self._attr, **given)
 
     def query(self, attr_mask: int = 0) -> tuple[QPAttr, QPInitAttr]:
         """The attributes (`ibv_query_qp`): all, whatever the mask."""
-        return dataclasses.replace(self._attr, qp_state=self.qp_state), dataclasses.replace(self.init_attr)
+        state, path = self.context.call(self.context.adapter.qp_path, self.handle)
+        attr, second = self._attr, self._attr.alt_ah_attr
+        if second is not None and state == IBV_MIG_MIGRATED and path is not None and path[0] == second.dlid:
+            # It has migrated since.
+            attr = dataclasses.replace(
+                attr,
+                ah_attr=second,
+                alt_ah_attr=None,
+                timeout=attr.alt_timeout,
+                pkey_index=attr.alt_pkey_index,
+            )
+        attr = dataclasses.replace(attr, qp_state=self.qp_state, path_mig_state=ibv_mig_state(state))
+        return attr, dataclasses.replace(self.init_attr)
 
     def post_send(self, wr: SendWR, bad_wr: object = None) -> None:
         """Posts a work request, and those that follow it by `next_wr` (`ibv_post_send`). Each takes `adapter.post`."""
@@ -283,7 +308,7 @@ class Drops:
     wrong_qkey: int
     """Datagrams of another queue key."""
     dropped: int
-    """Packets in a state in which it does not receive, and packets of other hosts."""
+    """Packets in a state in which it does not receive, and packets of other hosts or partitions."""
 
 
 def _gid(gid: GID | str) -> GID:
@@ -315,7 +340,8 @@ def connect(qp: QP, peer: str, value: Any = None, attr: QPAttr | None = None) ->
             setattr(chosen, name, default)
     theirs = context.exchange(peer, (context.lid, qp.qp_num, chosen.sq_psn, value))
     lid, chosen.dest_qp_num, chosen.rq_psn, answer = theirs
-    chosen.ah_attr = AHAttr(dlid=lid)
+    path = chosen.ah_attr or AHAttr()
+    chosen.ah_attr = dataclasses.replace(path, dlid=path.dlid or lid)
     qp.to_rts(chosen)
     # A packet that arrives before its receiver is ready would be lost.
     context.exchange(peer, None)

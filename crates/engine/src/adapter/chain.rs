@@ -222,7 +222,7 @@ impl Chain {
         answer: Candidate,
         context: &mut PartitionContext<R, B, O>,
     ) -> Result<(), Time> {
-        let class = endpoint.answer_class();
+        let class = answer.path.level.unwrap_or_else(|| endpoint.answer_class());
         let entry = self.choose_lane(context, answer, class)?;
         let Some(outgoing) = endpoint.send_answer(context.now) else { return Err(Time::MAX) };
         self.send_outgoing(endpoint, outgoing, entry, context);

@@ -6,7 +6,7 @@ use fabricsim_units::{HostId, Time};
 use fabricsim_workload::{Arrival, Message};
 
 use super::mtu::Mtus;
-use super::{Candidate, Endpoint, OutgoingPacket};
+use super::{Candidate, Endpoint, NamedPath, OutgoingPacket};
 
 /// The endpoint of unacknowledged packets.
 #[derive(Clone, Debug)]
@@ -105,7 +105,8 @@ impl Endpoint for DatagramEndpoint {
     fn candidate(&self, turn: usize) -> Option<Candidate> {
         let number = self.datagram.in_turn(turn);
         let (destination, bytes) = self.datagram.next_packet(number);
-        Some(Candidate { destination, bytes, stream: Some(self.datagram.messages()[number].stream) })
+        let stream = Some(self.datagram.messages()[number].stream);
+        Some(Candidate { destination, bytes, stream, path: NamedPath::NONE })
     }
 
     #[inline(always)]

@@ -14,12 +14,28 @@ pub(crate) struct Candidate {
     /// The stream of messages that it carries data of: its service class, and the flow that may be rate-limited. `None` of a
     /// packet of the protocol itself.
     pub(crate) stream: Option<u16>,
+    /// Its path, if the endpoint names it.
+    pub(crate) path: NamedPath,
+}
+
+/// Path that an endpoint names for a packet. What it does not name follows from the stream, and from `routing.paths`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct NamedPath {
+    /// Service level, or service class.
+    pub(crate) level: Option<u8>,
+    /// LID of the destination, from 0.
+    pub(crate) lid: Option<u8>,
+}
+
+impl NamedPath {
+    /// Nothing.
+    pub(crate) const NONE: Self = Self { level: None, lid: None };
 }
 
 impl Candidate {
     /// A packet of the adapter itself.
     pub(crate) fn of(packet: &Packet) -> Self {
-        Self { destination: packet.destination, bytes: packet.bytes, stream: None }
+        Self { destination: packet.destination, bytes: packet.bytes, stream: None, path: NamedPath::NONE }
     }
 }
 

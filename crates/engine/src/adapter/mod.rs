@@ -29,7 +29,7 @@ pub use admission::Refused;
 pub(crate) use arrival_filter::ArrivalFilter;
 pub(crate) use chain::Chain;
 pub(crate) use datagram::DatagramEndpoint;
-pub(crate) use endpoint::{Candidate, Endpoint, Finished, OutgoingPacket};
+pub(crate) use endpoint::{Candidate, Endpoint, Finished, NamedPath, OutgoingPacket};
 pub use ordering::{HostTransport, transport_bytes, warnings};
 pub(crate) use ordering::{OrderingEndpoint, OrderingRules};
 pub(crate) use pacing::{Pacing, PacingRules};

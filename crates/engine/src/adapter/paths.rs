@@ -29,7 +29,7 @@ impl PathChooser {
             PathChoice::InTurn => Choice::InTurn(vec![0; hosts]),
             PathChoice::Hashed => Choice::Hashed,
             PathChoice::LeastLoaded => Choice::LeastLoaded(vec![0; hosts * usize::from(paths)]),
-            PathChoice::First => return None,
+            PathChoice::First | PathChoice::Addressed => return None,
         };
         (paths > 1).then_some(Self { source, paths, choice })
     }

@@ -5,12 +5,12 @@ use std::num::NonZeroU16;
 use fabricsim_model::{ExtensionHeaders, Observer, Packet, PacketKind, TransportHeaders};
 use fabricsim_protocols::infiniband::GRH_BYTES;
 use fabricsim_units::{HostId, Time};
-use fabricsim_verbs::{Device, Outgoing};
+use fabricsim_verbs::{AddressVector, Device, Outgoing};
 use fabricsim_wire::headers::Operation;
 use fabricsim_workload::{Arrival, Message};
 
 use super::queue_pairs::endpoint::{size, transport};
-use super::{Candidate, Endpoint, OutgoingPacket};
+use super::{Candidate, Endpoint, NamedPath, OutgoingPacket};
 
 /// The device of a host. Its programs are outside the engine: they call it between two advances.
 #[derive(Clone, Debug)]
@@ -28,14 +28,17 @@ impl VerbsEndpoint {
 
     fn candidate_of(
         &self,
-        (destination, packet): (HostId, fabricsim_protocols::infiniband::Packet),
+        (address, packet): (AddressVector, fabricsim_protocols::infiniband::Packet),
     ) -> Candidate {
+        let destination = address.host;
         let bytes = size(&packet) + route_header(destination);
-        Candidate { destination, bytes, stream: Some(self.stream) }
+        let path = NamedPath { level: Some(address.sl), lid: address.path };
+        Candidate { destination, bytes, stream: Some(self.stream), path }
     }
 
     fn outgoing(&self, sent: Outgoing, kind: PacketKind, now: Time) -> OutgoingPacket {
-        let Outgoing { destination, packet, is_retransmitted, content } = sent;
+        let Outgoing { address, packet, is_retransmitted, content } = sent;
+        let destination = address.host;
         let operation = packet.headers.bth.opcode.operation();
         let sent = Packet {
             stream: self.stream,
@@ -44,7 +47,11 @@ impl VerbsEndpoint {
             ..Packet::new(kind, (self.host, destination), size(&packet) + route_header(destination), now)
         };
         let group = destination.group().and_then(|group| NonZeroU16::new(group + 1));
-        let transport = Some(TransportHeaders { group, ..transport(&packet, is_retransmitted) });
+        let transport = Some(TransportHeaders {
+            group,
+            source_path: address.source_path,
+            ..transport(&packet, is_retransmitted)
+        });
         OutgoingPacket { packet: sent, label: None, transport, content, retransmitted: is_retransmitted }
     }
 }
@@ -124,13 +131,22 @@ impl Endpoint for VerbsEndpoint {
         now: Time,
         observer: &mut B,
     ) -> bool {
-        let Some(TransportHeaders { headers, payload, group, .. }) = extensions.transport else {
+        let Some(TransportHeaders { headers, payload, group, path, source_path, .. }) = extensions.transport
+        else {
             return false;
         };
         let before = self.device.counters().progress;
         let data = (payload, extensions.content.as_deref());
         match group {
-            None => self.device.receive(packet.source, &headers, data, now),
+            None => {
+                let reverse = AddressVector {
+                    host: packet.source,
+                    path: Some(source_path),
+                    sl: packet.service_level,
+                    source_path: path,
+                };
+                self.device.receive(reverse, &headers, data, now);
+            }
             Some(group) => self.device.receive_copy((packet.source, group.get() - 1), &headers, data, now),
         }
         if packet.kind == PacketKind::Data && self.device.counters().progress > before {

@@ -64,7 +64,7 @@ fn connect(device: &mut Device, own: &Side, peer: (HostId, Qpn)) {
         },
         QueuePairAttributes {
             state: Some(QueuePairState::ReadyToReceive),
-            destination: Some(peer.0),
+            address: Some(peer.0.into()),
             path_mtu: Some(2048),
             dest_qp: Some(peer.1),
             rq_psn: Some(Psn::new(0)),

@@ -204,7 +204,7 @@ impl Cluster {
         let Some(sent) = sent else { return };
         self.free[from] = self.now + WIRE;
         if self.random.below(100) >= self.lost {
-            let wire = &mut self.wires[sent.destination.index()];
+            let wire = &mut self.wires[sent.address.host.index()];
             let at = (self.now + WIRE + LATENCY).max(wire.back().map_or(Time::ZERO, |(at, ..)| *at));
             wire.push_back((at, from, sent));
         }

@@ -119,7 +119,7 @@ impl World {
         };
         let receive = QueuePairAttributes {
             state: Some(QueuePairState::ReadyToReceive),
-            destination: Some(host),
+            address: Some(host.into()),
             path_mtu: Some(PATH_MTU.min(device.port().mtu)),
             dest_qp: Some(peer),
             rq_psn: Some(Psn::new(0)),

@@ -1,5 +1,7 @@
 //! Automatic path migration (IBA volume 1, section 17.2.8): a queue pair with a second path, and the bit in BTH by which both ends agree.
 
+use super::mutation::{Mutation, mutations};
+
 /// State of a queue pair's second path: the values of `ibv_mig_state`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MigrationState {
@@ -24,7 +26,7 @@ pub enum MigrationEvent {
 /// A change that `ibv_modify_qp` does not allow (`EINVAL`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "path migration cannot go from {from:?} to {to:?}: Migrated to Rearm with an alternate path, or Armed to Migrated"
+    "path_mig_state cannot go from {from:?} to {to:?}: must be Migrated to Rearm with an alternate path, or Armed to Migrated"
 )]
 pub struct MigrationError {
     /// State now.
@@ -38,17 +40,24 @@ pub struct MigrationError {
 pub struct PathMigration {
     state: MigrationState,
     has_alternate: bool,
+    #[cfg(test)]
+    mutation: Option<Mutation>,
 }
+
+mutations!(PathMigration);
 
 impl PathMigration {
     /// State.
-    pub const fn state(self) -> MigrationState {
+    pub const fn state(&self) -> MigrationState {
         self.state
     }
 
     /// BTH.M of packets that are sent: true in the state migrated.
-    pub fn bit(self) -> bool {
-        self.state == MigrationState::Migrated
+    pub fn bit(&self) -> bool {
+        match self.state {
+            MigrationState::Migrated => !self.mutated(Mutation::MigrateSilently),
+            MigrationState::Rearm | MigrationState::Armed => false,
+        }
     }
 
     /// A second path is loaded (`IBV_QP_ALT_PATH`).
@@ -61,7 +70,8 @@ impl PathMigration {
         let from = self.state;
         match (from, to) {
             (MigrationState::Migrated, MigrationState::Rearm) if self.has_alternate => {
-                self.state = MigrationState::Rearm;
+                let at_once = self.mutated(Mutation::ArmAtOnce);
+                self.state = if at_once { MigrationState::Armed } else { MigrationState::Rearm };
                 Ok(None)
             }
             (MigrationState::Armed, MigrationState::Migrated) => Ok(Some(self.migrate())),
@@ -69,21 +79,26 @@ impl PathMigration {
         }
     }
 
-    /// A packet with this BTH.M has arrived, by the second path or not.
-    pub fn receive(&mut self, bit: bool) -> Option<MigrationEvent> {
-        match (self.state, bit) {
-            // The other end has loaded its second path as well.
-            (MigrationState::Rearm, false) => {
+    /// A packet with this BTH.M has arrived, by the second path or not. A packet from before the other end was armed may be late; it came by the
+    /// first path. The other end may be armed, and migrate, before its packets have armed this one.
+    pub fn receive(&mut self, bit: bool, by_alternate: bool) -> Option<MigrationEvent> {
+        let has_migrated = bit && (by_alternate || self.mutated(Mutation::FollowOldPackets));
+        match self.state {
+            MigrationState::Rearm if !bit => {
                 self.state = MigrationState::Armed;
                 None
             }
-            // The other end has migrated.
-            (MigrationState::Armed, true) => Some(self.migrate()),
+            MigrationState::Rearm if self.mutated(Mutation::StayWhileRearmed) => None,
+            MigrationState::Rearm | MigrationState::Armed
+                if has_migrated && !self.mutated(Mutation::StayOnPath) =>
+            {
+                Some(self.migrate())
+            }
             _ => None,
         }
     }
 
-    /// The path has failed: retries are exceeded, or the port is down. Armed, the queue pair migrates instead of going to the error state.
+    /// The path has failed: retries are exceeded. Armed, the queue pair migrates instead of going to the error state.
     pub fn fail(&mut self) -> MigrationEvent {
         if self.state == MigrationState::Armed { self.migrate() } else { MigrationEvent::Failed }
     }
@@ -100,6 +115,13 @@ mod tests {
     use super::*;
     use MigrationState::{Armed, Migrated, Rearm};
 
+    fn loaded() -> PathMigration {
+        let mut end = PathMigration::default();
+        end.load();
+        assert_eq!(end.request(Rearm), Ok(None));
+        end
+    }
+
     /// Ends tell each other by BTH.M; packets that were sent before do not disturb.
     #[test]
     fn both_ends_arm_and_migrate_together() {
@@ -108,30 +130,43 @@ mod tests {
         here.load();
         there.load();
         assert_eq!(here.request(Rearm), Ok(None));
-        assert_eq!(here.receive(there.bit()), None);
+        assert_eq!(here.receive(there.bit(), false), None);
         assert_eq!((here.state(), here.bit()), (Rearm, false));
         assert_eq!(there.request(Rearm), Ok(None));
-        there.receive(here.bit());
-        here.receive(there.bit());
+        there.receive(here.bit(), false);
+        here.receive(there.bit(), false);
         assert_eq!((here.state(), there.state()), (Armed, Armed));
+        assert_eq!(there.receive(true, false), None, "a packet from before");
         assert_eq!(here.fail(), MigrationEvent::Migrated);
-        assert_eq!(there.receive(here.bit()), Some(MigrationEvent::Migrated));
-        assert_eq!(here.receive(false), None, "a packet from before");
+        assert_eq!(there.receive(here.bit(), true), Some(MigrationEvent::Migrated));
+        assert_eq!(here.receive(false, false), None, "a packet from before");
         assert_eq!((here.state(), there.state()), (Migrated, Migrated));
         assert!(here.request(Rearm).is_err(), "the second path is used up");
     }
 
+    /// An end that is armed first may migrate before its packets have armed the other one.
+    #[test]
+    fn an_end_that_waits_follows_one_that_has_migrated() {
+        for (bit, by_alternate, event, state) in [
+            (true, true, Some(MigrationEvent::Migrated), Migrated),
+            (true, false, None, Rearm),
+            (false, true, None, Armed),
+            (false, false, None, Armed),
+        ] {
+            let mut end = loaded();
+            assert_eq!((end.receive(bit, by_alternate), end.state()), (event, state), "{bit} {by_alternate}");
+        }
+    }
+
     #[test]
     fn without_a_second_path_there_is_no_way_out() {
-        let mut here = PathMigration::default();
-        assert_eq!(here.fail(), MigrationEvent::Failed);
-        here.load();
-        here.request(Rearm).unwrap();
+        assert_eq!(PathMigration::default().fail(), MigrationEvent::Failed);
+        let mut here = loaded();
         assert_eq!((here.fail(), here.state()), (MigrationEvent::Failed, Rearm));
         for to in [Migrated, Rearm, Armed] {
             assert_eq!(here.request(to), Err(MigrationError { from: Rearm, to }));
         }
-        here.receive(false);
+        here.receive(false, false);
         assert_eq!(here.request(Migrated), Ok(Some(MigrationEvent::Migrated)));
     }
 }

@@ -37,6 +37,18 @@ pub(crate) enum Mutation {
     RetryForEver,
     /// Requester: retries while the receiver is not ready are not counted.
     RetryNotReadyForEver,
+    /// Requester: after a migration it has no retries left.
+    MigrateWithoutRetries,
+    /// Migration: a queue pair is armed before the other end is.
+    ArmAtOnce,
+    /// Migration: a packet from before, which came by the first path, counts as one of an end that has migrated.
+    FollowOldPackets,
+    /// Migration: an end does not follow the other one.
+    StayOnPath,
+    /// Migration: an end that is not armed yet does not follow the other one.
+    StayWhileRearmed,
+    /// Migration: packets do not report that their sender has migrated.
+    MigrateSilently,
     /// Responder: a packet is executed although others before it are missing.
     ExecuteAhead,
     /// Responder: repeated packets are executed.

@@ -2,16 +2,16 @@
 
 use fabricsim_protocols::infiniband::communication::{CmEvent, ManagerOptions, SIDR_VALID};
 use fabricsim_simulation::ProgramRun;
-use fabricsim_verbs::{Device, VerbsError};
+use fabricsim_verbs::{AddressVector, Device, VerbsError};
 use fabricsim_wire::Psn;
 use fabricsim_wire::field::Octets;
 use fabricsim_wire::ids::{CommId, QKey, Qpn, ServiceId};
-use fabricsim_wire::mad::cm::{Rep, Req, SidrRep, SidrReq};
+use fabricsim_wire::mad::cm::{Rep, Req, ReqPath, SidrRep, SidrReq};
 use fabricsim_wire::mad::smp::Mtu;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use super::convert::host_of;
+use super::convert::{Address, address};
 use super::{failed, invalid};
 use crate::programs::{Shared, with};
 
@@ -20,6 +20,11 @@ type Offer = (u32, u32, u8, u8, u8, u8);
 
 /// An event: its number in `rdma_cm_event_type`, its connection, values by name, private data.
 type Event<'py> = (u32, u32, Vec<(&'static str, u64)>, Bound<'py, PyBytes>);
+
+/// Events of `ib_cm` that `rdma_cm` does not have: 256 and their numbers in `ib_cm_event_type`.
+const LAP_ERROR: u32 = 256 + 12;
+const LAP_RECEIVED: u32 = 256 + 13;
+const APR_RECEIVED: u32 = 256 + 14;
 
 /// Communication management of a program's host.
 #[pyclass(frozen, module = "fabricsim._native")]
@@ -31,6 +36,12 @@ pub(crate) struct ConnectionAdapter {
 impl ConnectionAdapter {
     pub(super) fn new(run: Shared, program: usize) -> Self {
         Self { run, program }
+    }
+
+    fn address(&self, call: &str, path: Address) -> PyResult<AddressVector> {
+        with(&self.run, |run| {
+            address(run, self.program, path).map_err(|text| invalid(format!("{call}: ah_attr.{text}")))
+        })
     }
 
     /// Calls `work` with the device, which is woken afterwards.
@@ -66,11 +77,19 @@ impl ConnectionAdapter {
         })
     }
 
-    /// Requests a connection with the host that has a LID. Returns its number.
-    fn connect(&self, channel: u32, dlid: u16, service: u64, offer: Offer, data: &[u8]) -> PyResult<u32> {
-        let host = with(&self.run, |run| {
-            host_of(dlid.into(), run).map_err(|text| invalid(format!("connect: {text}")))
-        })?;
+    /// Requests a connection over a path, with its MTU in bytes and its time-out. Returns its number.
+    #[allow(clippy::too_many_arguments, reason = "the fields of a REQ")]
+    fn connect(
+        &self,
+        channel: u32,
+        path: Address,
+        service: u64,
+        of_path: (u32, u8),
+        offer: Offer,
+        data: &[u8],
+    ) -> PyResult<u32> {
+        let path = self.address("connect", path)?;
+        let (mtu, timeout) = of_path;
         let (qpn, psn, responder_resources, initiator_depth, retry_count, rnr_retry_count) = offer;
         let private_data = octets(data)?;
         self.call(|device, now| {
@@ -82,11 +101,12 @@ impl ConnectionAdapter {
                 initiator_depth,
                 retry_count,
                 rnr_retry_count,
-                path_mtu: Mtu::from_bytes(device.port().mtu as usize).unwrap_or_default(),
+                path_mtu: Mtu::from_bytes(mtu as usize).unwrap_or_default(),
+                primary: ReqPath { local_ack_timeout: timeout.min(31), ..ReqPath::default() },
                 private_data,
                 ..Req::default()
             };
-            Ok(device.cm_request(channel, host, req, now)?.0)
+            Ok(device.cm_request(channel, path, req, now)?.0)
         })
     }
 
@@ -118,6 +138,27 @@ impl ConnectionAdapter {
         self.call(|device, now| device.cm_delay(CommId(id), code, now))
     }
 
+    /// LID mask control of the port.
+    fn lmc(&self) -> PyResult<u8> {
+        with(&self.run, |run| Ok(run.lmc()))
+    }
+
+    /// P_Key of the port with an index.
+    fn p_key(&self, index: u16) -> PyResult<u16> {
+        self.call(|device, _| Ok(device.query_pkey(index)?.0))
+    }
+
+    /// Path record for packets to a LID: service level, path MTU in bytes, rate in bits per second, packet lifetime as 4.096 us x 2^n, LID from which.
+    fn path_record(&self, dlid: u16) -> PyResult<(u8, u32, u64, u8, u16)> {
+        with(&self.run, |run| {
+            let of = run
+                .path_record(self.program, dlid)
+                .map_err(|text| invalid(format!("resolve_route: {text}")))?;
+            let slid = run.lid(run.host(self.program));
+            Ok((of.address.sl, of.mtu, of.rate.bits_per_second(), of.packet_life_time, slid))
+        })
+    }
+
     /// Data have arrived over a connection that is not established here.
     fn notify(&self, id: u32) -> PyResult<()> {
         self.call(|device, now| device.cm_notify(CommId(id), now))
@@ -125,9 +166,7 @@ impl ConnectionAdapter {
 
     /// Asks the host that has a LID for the queue pair of a service. Returns the number of the request.
     fn resolve(&self, channel: u32, dlid: u16, service: u64, data: &[u8]) -> PyResult<u32> {
-        let host = with(&self.run, |run| {
-            host_of(dlid.into(), run).map_err(|text| invalid(format!("connect: {text}")))
-        })?;
+        let host = self.address("connect", (dlid.into(), 0, 0))?.host;
         let request =
             SidrReq { service_id: ServiceId(service), private_data: octets(data)?, ..SidrReq::default() };
         self.call(|device, now| Ok(device.cm_resolve(channel, host, request, now)?.0))
@@ -146,6 +185,17 @@ impl ConnectionAdapter {
         self.call(|device, now| device.cm_answer(CommId(id), reply, now))
     }
 
+    /// Asks the other end to load a path as its alternate path.
+    fn load_path(&self, id: u32, path: Address, timeout: u8) -> PyResult<()> {
+        let path = self.address("send_lap", path)?;
+        self.call(|device, now| device.cm_load_path(CommId(id), path, timeout, now))
+    }
+
+    /// Answers a request for an alternate path.
+    fn answer_path(&self, id: u32, status: u8) -> PyResult<()> {
+        self.call(|device, now| device.cm_answer_path(CommId(id), status, now))
+    }
+
     fn disconnect(&self, id: u32) -> PyResult<()> {
         self.call(|device, now| device.cm_disconnect(CommId(id), now))
     }
@@ -162,10 +212,13 @@ impl ConnectionAdapter {
 
 fn row<'py>(py: Python<'py>, event: &CmEvent) -> Event<'py> {
     let (kind, values, data): (u32, Vec<(&'static str, u64)>, &[u8]) = match event {
-        CmEvent::Requested(_, from, req) => (
+        CmEvent::Requested(_, _, req) => (
             4,
             vec![
-                ("dlid", from.0.into()),
+                ("dlid", req.primary.local_lid.0.into()),
+                ("own_lid", req.primary.remote_lid.0.into()),
+                ("sl", req.primary.sl.0.into()),
+                ("timeout", req.primary.local_ack_timeout.into()),
                 ("qp_num", req.local_qpn.0.into()),
                 ("psn", req.starting_psn.get().into()),
                 ("responder_resources", req.responder_resources.into()),
@@ -193,6 +246,19 @@ fn row<'py>(py: Python<'py>, event: &CmEvent) -> Event<'py> {
         CmEvent::Established(_) => (9, Vec::new(), &[]),
         CmEvent::Disconnected(_) => (10, Vec::new(), &[]),
         CmEvent::TimeWaitExit(_) => (15, Vec::new(), &[]),
+        CmEvent::PathUnanswered(_) => (LAP_ERROR, Vec::new(), &[]),
+        CmEvent::PathRequested(_, lap) => {
+            let values = vec![
+                ("dlid", lap.local_lid.0.into()),
+                ("own_lid", lap.remote_lid.0.into()),
+                ("sl", lap.sl.0.into()),
+                ("timeout", lap.local_ack_timeout.into()),
+            ];
+            (LAP_RECEIVED, values, &lap.private_data.0)
+        }
+        CmEvent::PathAnswered(_, apr) => {
+            (APR_RECEIVED, vec![("status", apr.status.into())], &apr.private_data.0)
+        }
         CmEvent::Resolving(_, from, request) => {
             let values = vec![("dlid", from.0.into()), ("service", request.service_id.0)];
             (4, values, &request.private_data.0)

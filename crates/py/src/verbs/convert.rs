@@ -2,22 +2,24 @@
 
 use fabricsim_protocols::infiniband::Extra;
 use fabricsim_simulation::ProgramRun;
-use fabricsim_units::HostId;
 use fabricsim_verbs::{
-    AccessFlags, Ah, Binding, LocalOperation, LocalRequest, Mr, QueuePairAttributes, Sge, To, WorkCompletion,
+    AccessFlags, AddressVector, Ah, AlternatePath, Binding, LocalOperation, LocalRequest, Mr,
+    QueuePairAttributes, Sge, To, VerbsError, WindowKind, WorkCompletion,
 };
 use fabricsim_wire::Psn;
 use fabricsim_wire::headers::RnrTimer;
 use fabricsim_wire::ids::{QKey, Qpn, Srqn};
 
-use super::numbers::{STATES, opcode_number, status_number};
+use super::numbers::{MIGRATION_STATES, STATES, migration_number, opcode_number, status_number};
 
 /// Pieces of memory: address, length, key.
 pub(super) type Pieces = Vec<(u64, u32, u32)>;
 
-/// A completion: `wr_id`, status, opcode, `byte_len`, `qp_num`, immediate data, invalidated key; LID and queue pair of a datagram's sender, and true
-/// if it has a global route header.
-pub(super) type Completion = (u64, u32, u32, u32, u32, Option<u32>, Option<u32>, Option<(u16, u32, bool)>);
+/// A completion: `wr_id`, status, opcode, `byte_len`, `qp_num`, immediate data, invalidated key; a datagram's sender.
+pub(super) type Completion = (u64, u32, u32, u32, u32, Option<u32>, Option<u32>, Option<Source>);
+
+/// Sender of a datagram: LID, queue pair, true if it has a global route header, service level, bits of the LID of this end.
+pub(super) type Source = (u16, u32, bool, u8, u8);
 
 /// Receiver of a work request: an address handle, a queue pair and a queue key; or the number of a shared receive queue.
 pub(super) type Receiver = (Option<(u32, u32, u32)>, Option<u32>);
@@ -42,12 +44,66 @@ pub(super) fn pieces(list: Pieces) -> Vec<Sge> {
     list.into_iter().map(|(addr, length, lkey)| Sge { addr, length, lkey }).collect()
 }
 
-pub(super) fn set(
-    given: &mut QueuePairAttributes,
-    name: &str,
-    value: u64,
-    run: &ProgramRun,
-) -> Result<(), String> {
+/// Address vector: LID, service level, source path bits.
+pub(super) type Address = (i64, i64, i64);
+
+/// Path to a LID from a program's host. The message begins with the name of the field.
+pub(super) fn address(
+    run: &mut ProgramRun,
+    program: usize,
+    (dlid, sl, source_path): Address,
+) -> Result<AddressVector, String> {
+    let lid = number("dlid", dlid)?;
+    run.address_vector(program, lid, (number("sl", sl)?, number("src_path_bits", source_path)?))
+}
+
+/// A number of a field, of as many bits as its type has.
+fn number<T: TryFrom<i64>>(name: &str, value: i64) -> Result<T, String> {
+    let most = (1_u64 << (8 * size_of::<T>())) - 1;
+    T::try_from(value).map_err(|_| format!("{name} = {value}: must be 0 to {most}"))
+}
+
+/// Second path: its address vector, `alt_pkey_index`, `alt_port_num`, `alt_timeout`.
+pub(super) type Alternate = (Address, i64, i64, i64);
+
+/// Change of a queue pair: attributes by name, and paths.
+pub(super) fn change(
+    (run, program): (&mut ProgramRun, usize),
+    attributes: &[(String, u64)],
+    (primary, alternate): (Option<Address>, Option<Alternate>),
+) -> Result<QueuePairAttributes, String> {
+    let mut given = QueuePairAttributes::default();
+    for (name, value) in attributes {
+        set(&mut given, name, *value)?;
+    }
+    if let Some(primary) = primary {
+        let found = address(run, program, primary).map_err(|text| format!("ah_attr.{text}"))?;
+        given.address = Some(found);
+    }
+    if let Some((path, p_key_index, port, timeout)) = alternate {
+        let found = address(run, program, path).map_err(|text| format!("alt_ah_attr.{text}"))?;
+        // It is named also if it is the first LID.
+        let address = AddressVector { path: found.path.or(Some(0)), ..found };
+        let p_key_index = number("alt_pkey_index", p_key_index)?;
+        let (port, timeout) = (number("alt_port_num", port)?, number("alt_timeout", timeout)?);
+        given.alternate = Some(AlternatePath { address, p_key_index, port, timeout });
+    }
+    Ok(given)
+}
+
+/// State of path migration of a queue pair, as `ibv_mig_state`, and LID and service level of its path.
+pub(super) fn path_of(
+    run: &mut ProgramRun,
+    program: usize,
+    qp: Qpn,
+) -> Result<(u32, Option<(u16, u8)>), VerbsError> {
+    let device = run.device(program);
+    let (state, path) = (device.migration_state(qp)?, device.address_vector(qp)?);
+    let lid = |of: AddressVector| run.lid(of.host) + u16::from(of.path.unwrap_or_default());
+    Ok((migration_number(state), path.map(|of| (lid(of), of.sl))))
+}
+
+fn set(given: &mut QueuePairAttributes, name: &str, value: u64) -> Result<(), String> {
     let small = || u8::try_from(value).map_err(|_| format!("{name} = {value}: at most 255"));
     let number = || u32::try_from(value).map_err(|_| format!("{name} = {value}: at most 2^32 - 1"));
     match name {
@@ -62,7 +118,6 @@ pub(super) fn set(
         "port_num" => given.port = Some(small()?),
         "qp_access_flags" => given.access = Some(AccessFlags(number()?)),
         "qkey" => given.q_key = Some(QKey(number()?)),
-        "dlid" => given.destination = Some(host_of(value, run)?),
         // A number of `ibv_mtu`, which becomes 0 bytes if there is none.
         "path_mtu" => given.path_mtu = Some(if (1..=5).contains(&value) { 128 << value } else { 0 }),
         "dest_qp_num" => given.dest_qp = Some(Qpn(number()?)),
@@ -74,17 +129,16 @@ pub(super) fn set(
         "timeout" => given.timeout = Some(small()?),
         "retry_cnt" => given.retry_count = Some(small()?),
         "rnr_retry" => given.rnr_retry = Some(small()?),
+        "path_mig_state" => {
+            let state = MIGRATION_STATES.get(value as usize).copied();
+            given.path_mig_state = Some(state.ok_or_else(|| format!("there is no path_mig_state {value}"))?);
+        }
         _ => return Err(format!("there is no attribute {name} here")),
     }
     Ok(())
 }
 
-pub(super) fn host_of(lid: u64, run: &ProgramRun) -> Result<HostId, String> {
-    let found = u16::try_from(lid).ok().and_then(|lid| run.host_of_lid(lid));
-    found.ok_or_else(|| format!("ah_attr.dlid = {lid}: no host has this LID"))
-}
-
-pub(super) fn row(completion: &WorkCompletion, source: Option<(u16, u32, bool)>) -> Completion {
+pub(super) fn row(completion: &WorkCompletion, source: Option<Source>) -> Completion {
     let WorkCompletion { wr_id, status, opcode, byte_len, qp_num, extra, .. } = *completion;
     let (immediate, invalidated) = match extra {
         Extra::None => (None, None),
@@ -100,4 +154,22 @@ pub(super) fn bound((mr, va, length, access): WindowMemory) -> Binding {
 
 pub(super) fn local(wr_id: u64, flags: u32, operation: LocalOperation) -> LocalRequest {
     LocalRequest { wr_id, operation, signaled: flags & SIGNALED != 0, fence: flags & FENCE != 0 }
+}
+
+/// LID and GID of a multicast group of the experiment.
+pub(super) fn group(run: &ProgramRun, name: &str) -> Result<(u16, u128), String> {
+    let found = run.group(name).map(|(lid, gid)| (lid.0, u128::from(gid)));
+    found.ok_or_else(|| {
+        let names = run.groups().join(", ");
+        format!("no multicast group \"{name}\"; those of the experiment are: [{names}]")
+    })
+}
+
+/// `ibv_mw_type`.
+pub(super) fn window_kind(mw_type: u32) -> Result<WindowKind, String> {
+    match mw_type {
+        1 => Ok(WindowKind::Type1),
+        2 => Ok(WindowKind::Type2),
+        _ => Err(format!("alloc_mw: mw_type = {mw_type}: must be 1 or 2")),
+    }
 }

@@ -9,8 +9,8 @@ use fabricsim_protocols::infiniband::Remote;
 use fabricsim_simulation::ProgramRun;
 use fabricsim_units::Time;
 use fabricsim_verbs::{
-    AccessFlags, Ah, Capacities, Cq, Device, LocalOperation, Mr, Mw, Pd, QueuePairAttributes, QueuePairInit,
-    ReceiveRequest, SendRequest, SharedQueueInit, Srq, VerbsError, WindowKind, Xrcd,
+    AccessFlags, Ah, Capacities, Cq, Device, LocalOperation, Mr, Mw, Pd, QueuePairInit, ReceiveRequest,
+    SendRequest, SharedQueueInit, Srq, VerbsError, Xrcd,
 };
 use fabricsim_wire::ids::{Lid, Qpn, RKey};
 use pyo3::prelude::*;
@@ -19,8 +19,8 @@ use pyo3::types::PyBytes;
 use crate::programs::{Shared, with};
 pub(crate) use connections::ConnectionAdapter;
 use convert::{
-    Completion, FENCE, Pieces, Receiver, SIGNALED, SOLICITED, WindowMemory, bound, host_of, local, pieces,
-    receiver, row, set,
+    Address, Alternate, Completion, FENCE, Pieces, Receiver, SIGNALED, SOLICITED, WindowMemory, address,
+    bound, change, group, local, path_of, pieces, receiver, row, window_kind,
 };
 pub(crate) use errors::VerbsCallError;
 use errors::{failed, invalid};
@@ -129,11 +129,7 @@ impl VerbsAdapter {
 
     /// Allocates a memory window of type 1 or 2. Returns its handle and its key.
     fn alloc_mw(&self, pd: u32, mw_type: u32) -> PyResult<(u32, u32)> {
-        let kind = match mw_type {
-            1 => WindowKind::Type1,
-            2 => WindowKind::Type2,
-            _ => return Err(invalid(format!("alloc_mw: mw_type = {mw_type}: must be 1 or 2"))),
-        };
+        let kind = window_kind(mw_type).map_err(invalid)?;
         self.device(|device| {
             let mw = device.alloc_mw(Pd(pd), kind)?;
             Ok((mw.0, device.window_key(mw)?.0))
@@ -183,11 +179,12 @@ impl VerbsAdapter {
         })
     }
 
-    /// Creates an address handle for the host with a LID.
-    fn create_ah(&self, pd: u32, dlid: u64) -> PyResult<u32> {
+    /// Creates an address handle: LID, service level, source path bits.
+    fn create_ah(&self, pd: u32, path: Address) -> PyResult<u32> {
         with(&self.run, |run| {
-            let host = host_of(dlid, run).map_err(|text| invalid(format!("create_ah: {text}")))?;
-            run.device(self.program).create_ah(Pd(pd), host).map(|ah| ah.0).map_err(|error| failed(&error))
+            let path = address(run, self.program, path)
+                .map_err(|text| invalid(format!("create_ah: ah_attr.{text}")))?;
+            run.device(self.program).create_ah(Pd(pd), path).map(|ah| ah.0).map_err(|error| failed(&error))
         })
     }
 
@@ -197,13 +194,7 @@ impl VerbsAdapter {
 
     /// LID and GID of a multicast group of the experiment.
     fn group(&self, name: &str) -> PyResult<(u16, u128)> {
-        with(&self.run, |run| {
-            let found = run.group(name).map(|(lid, gid)| (lid.0, u128::from(gid)));
-            found.ok_or_else(|| {
-                let names = run.groups().join(", ");
-                invalid(format!("no multicast group \"{name}\"; those of the experiment are: [{names}]"))
-            })
-        })
+        with(&self.run, |run| group(run, name).map_err(invalid))
     }
 
     /// Attaches a queue pair to a multicast group, or detaches it.
@@ -279,7 +270,10 @@ impl VerbsAdapter {
                 && let Some(completion) =
                     run.device(self.program).poll_cq(Cq(cq), now).map_err(|error| failed(&error))?
             {
-                let source = completion.source.map(|(host, qp)| (run.lid(host), qp.0, completion.has_grh));
+                let source = completion.source.map(|(from, qp)| {
+                    let lid = run.lid(from.host) + u16::from(from.path.unwrap_or_default());
+                    (lid, qp.0, completion.has_grh, from.sl, from.source_path)
+                });
                 found.push(row(&completion, source));
             }
             Ok(found)
@@ -330,13 +324,18 @@ impl VerbsAdapter {
         self.call(|run| run.destroy_qp(self.program, Qpn(qp)))
     }
 
-    /// Changes a queue pair: attributes by their names in `ibv_qp_attr`; `dlid` is that of the address vector.
-    fn modify_qp(&self, qp: u32, attributes: Vec<(String, u64)>) -> PyResult<()> {
-        let mut given = QueuePairAttributes::default();
+    /// Changes a queue pair: attributes by their names in `ibv_qp_attr`, and its paths.
+    #[pyo3(signature = (qp, attributes, path, alternate))]
+    fn modify_qp(
+        &self,
+        qp: u32,
+        attributes: Vec<(String, u64)>,
+        path: Option<Address>,
+        alternate: Option<Alternate>,
+    ) -> PyResult<()> {
         with(&self.run, |run| {
-            for (name, value) in &attributes {
-                set(&mut given, name, *value, run).map_err(|text| invalid(format!("modify_qp: {text}")))?;
-            }
+            let given = change((run, self.program), &attributes, (path, alternate));
+            let given = given.map_err(|text| invalid(format!("modify_qp: {text}")))?;
             run.modify_qp(self.program, Qpn(qp), given).map_err(|error| failed(&error))
         })
     }
@@ -344,6 +343,11 @@ impl VerbsAdapter {
     /// State of a queue pair, as `ibv_qp_state`.
     fn qp_state(&self, qp: u32) -> PyResult<u32> {
         self.device(|device| Ok(state_number(device.state(Qpn(qp))?)))
+    }
+
+    /// State of path migration, as `ibv_mig_state`, and the LID and service level of the path.
+    fn qp_path(&self, qp: u32) -> PyResult<(u32, Option<(u16, u8)>)> {
+        with(&self.run, |run| path_of(run, self.program, Qpn(qp)).map_err(|error| failed(&error)))
     }
 
     /// Posts a work request. `inline`: its data, instead of `list`; `extra`: immediate data or the key to invalidate; `remote`: address and key;

@@ -1,6 +1,8 @@
 //! Numbers of rdma-core's enumerations.
 
-use fabricsim_protocols::infiniband::{Extra, QueuePairKind, QueuePairState, Remote, Status, Verb};
+use fabricsim_protocols::infiniband::{
+    Extra, MigrationState, QueuePairKind, QueuePairState, Remote, Status, Verb,
+};
 use fabricsim_verbs::{AsyncEvent, WcOpcode};
 use fabricsim_wire::ids::RKey;
 
@@ -13,6 +15,10 @@ pub(super) const STATES: [QueuePairState; 7] = [
     QueuePairState::SendQueueError,
     QueuePairState::Error,
 ];
+
+/// `ibv_mig_state`.
+pub(super) const MIGRATION_STATES: [MigrationState; 3] =
+    [MigrationState::Migrated, MigrationState::Rearm, MigrationState::Armed];
 
 /// `ibv_wr_opcode`.
 pub(super) fn operation(
@@ -88,6 +94,8 @@ pub(super) fn async_event(event: AsyncEvent) -> (u32, u32) {
         AsyncEvent::QueuePairRequest(qp) => (2, qp.0),
         AsyncEvent::QueuePairAccess(qp) => (3, qp.0),
         AsyncEvent::CommunicationEstablished(qp) => (4, qp.0),
+        AsyncEvent::PathMigrated(qp) => (6, qp.0),
+        AsyncEvent::PathMigrationFailed(qp) => (7, qp.0),
         AsyncEvent::SharedQueueLimit(srq) => (15, srq.0),
         AsyncEvent::LastRequestReached(qp) => (16, qp.0),
     }
@@ -95,4 +103,8 @@ pub(super) fn async_event(event: AsyncEvent) -> (u32, u32) {
 
 pub(super) fn state_number(state: QueuePairState) -> u32 {
     STATES.iter().position(|&other| other == state).unwrap_or_default() as u32
+}
+
+pub(super) fn migration_number(state: MigrationState) -> u32 {
+    MIGRATION_STATES.iter().position(|&other| other == state).unwrap_or_default() as u32
 }

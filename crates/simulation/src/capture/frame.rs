@@ -64,15 +64,17 @@ impl Framer {
             Some(transport) => with_marks(transport.headers, packet),
             None => headers(packet, ordering(extensions).as_ref()),
         };
-        if let Some(partitions) = self.partitions.as_ref().filter(|_| packet.kind == PacketKind::Data) {
-            transport.bth.p_key = PKey(partitions.key(packet.stream, packet.source));
+        // Queue pairs of programs have a P_Key of their own.
+        if let Some(key) = self.partitions.as_ref().and_then(|partitions| partitions.checked_key(packet)) {
+            transport.bth.p_key = PKey(key);
         }
         let group = packet.destination.group();
         let lid = |host: HostId| self.lids[host.index()];
+        let source_path = of_queue_pair.map_or(0, |transport| u16::from(transport.source_path));
         let lrh = Lrh {
             vl: lane,
             sl: Sl(packet.service_level),
-            slid: lid(packet.source),
+            slid: Lid(lid(packet.source).0 + source_path),
             dlid: group
                 .map_or_else(|| Lid(lid(packet.destination).0 + u16::from(path)), fabricsim_verbs::group_lid),
             ..Lrh::default()

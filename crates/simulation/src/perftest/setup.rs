@@ -186,7 +186,7 @@ fn steps(peer: HostId, dest_qp: Qpn, options: &Options) -> [QueuePairAttributes;
     let to_send =
         QueuePairAttributes { state: Some(QueuePairState::ReadyToSend), sq_psn: Some(Psn::new(0)), ..none };
     let connected = QueuePairAttributes {
-        destination: Some(peer),
+        address: Some(peer.into()),
         path_mtu: Some(options.mtu),
         dest_qp: Some(dest_qp),
         rq_psn: Some(Psn::new(0)),

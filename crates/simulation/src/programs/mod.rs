@@ -1,5 +1,6 @@
 //! A run whose traffic comes from programs that use verbs. Its caller runs the programs, one at a time, and says what they wait for.
 
+mod paths;
 mod queue_pairs;
 
 use std::collections::BTreeMap;
@@ -13,9 +14,9 @@ use fabricsim_session::{Feed, Next, Scheduler, Wait};
 use fabricsim_topology::Identity;
 use fabricsim_units::{HostId, Time};
 use fabricsim_verbs::{
-    AsyncEvent, Device, QueuePairAttributes, SubnetView, VerbsError, group_gid, group_lid, group_of_lid,
+    AsyncEvent, Device, QueuePairAttributes, SubnetView, VerbsError, group_gid, group_lid,
 };
-use fabricsim_wire::ids::{Gid, Lid, Qpn};
+use fabricsim_wire::ids::{Gid, Lid, PKey, Qpn};
 
 use crate::capture::{CapturePlan, CaptureReport, Progress};
 use crate::control::Control;
@@ -171,17 +172,6 @@ impl ProgramRun {
         self.identity.lid(host)
     }
 
-    /// The host that has a LID, or the multicast group.
-    pub fn host_of_lid(&self, lid: u16) -> Option<HostId> {
-        if let Some(group) = group_of_lid(Lid(lid)) {
-            let exists = usize::from(group) < self.prepared.workload.groups.len();
-            return exists.then_some(HostId::of_group(group));
-        }
-        let mask = !((1_u16 << self.prepared.experiment.lmc()) - 1);
-        let hosts = (0..self.prepared.graph.hosts.len() as u32).map(HostId);
-        hosts.into_iter().find(|&host| lid != 0 && self.identity.lid(host) == lid & mask)
-    }
-
     /// LID of the host with a name.
     pub fn lid_by_name(&self, name: &str) -> Result<u16, String> {
         let hosts = &self.prepared.graph.hosts;
@@ -230,8 +220,8 @@ impl ProgramRun {
     ) -> Result<(), VerbsError> {
         let (now, host) = (self.now(), self.scheduler.host(number));
         self.device(number).modify_qp(qp, attributes, now)?;
-        if let Some(peer) = attributes.destination {
-            self.peers.insert((host, qp), peer);
+        if let Some(peer) = attributes.address {
+            self.peers.insert((host, qp), peer.host);
         }
         self.wake_device(number);
         Ok(())
@@ -358,8 +348,11 @@ fn introduce(run: &mut Run<Arc<Prepared>, Feed<Recorder>>, prepared: &Prepared, 
         let groups = prepared.workload.groups.iter().enumerate();
         let joined = groups.filter(|(_, group)| group.members.binary_search(&host).is_ok());
         let groups = joined.map(|(number, _)| number as u16).collect();
+        let keys = prepared.workload.partitions.iter().flat_map(|partitions| partitions.keys_of(host));
+        let p_keys = std::iter::once(PKey::DEFAULT).chain(keys.map(PKey)).collect();
         if let Some(device) = run.session().engine_mut().device(host) {
-            device.set_subnet(SubnetView { guids: Arc::clone(&guids), lids: Arc::clone(&lids), groups });
+            let (guids, lids) = (Arc::clone(&guids), Arc::clone(&lids));
+            device.set_subnet(SubnetView { guids, lids, p_keys, groups });
         }
     }
 }

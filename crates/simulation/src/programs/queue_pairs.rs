@@ -26,7 +26,7 @@ const COUNTERS: [Counter; 7] = [
     ("rnr_naks", "Of these, NAKs because there was no receive request", |c| c.rnr_naks),
     (
         "dropped",
-        "Packets that were dropped: of another host, or in a state in which it does not receive",
+        "Packets that were dropped: of another host or partition, or in a state in which it does not receive",
         |c| c.dropped,
     ),
 ];

@@ -23,7 +23,7 @@ const UNFIT: Then = Refused("on this topology: use \"");
 pub const PART: Part = Part {
     dimensions: &[
         Dimension { name: "engine", choices: &["any", "torus-2QoS", "ftree"] },
-        Dimension { name: "paths", choices: &["first", "in-turn", "hashed", "least-loaded"] },
+        Dimension { name: "paths", choices: &["first", "in-turn", "hashed", "least-loaded", "addressed"] },
         Dimension {
             name: "routing",
             choices: &[

@@ -6,7 +6,7 @@ use fabricsim_protocols::infiniband::{
     Access, Atomic, Completion, Extra, Placement, QueuePairKind, Receive, Received, Remote, RequesterOutbox,
     ResponderOutbox, Status,
 };
-use fabricsim_units::{HostId, Time};
+use fabricsim_units::Time;
 use fabricsim_wire::headers::RnrTimer;
 use fabricsim_wire::ids::{Qpn, RKey, Srqn};
 
@@ -16,6 +16,7 @@ use crate::completion::{WcOpcode, WorkCompletion};
 use crate::handles::Cq;
 use crate::handles::Pd;
 use crate::memory::{Memory, number};
+use crate::path::AddressVector;
 use crate::queue_pair::Posted;
 use crate::shared_queue::Receives;
 use crate::work::ReceiveRequest;
@@ -82,7 +83,7 @@ impl Device {
         index: u32,
         receive: &ReceiveRequest,
         (status, opcode, byte_len, extra): (Status, WcOpcode, u32, Extra),
-        (solicited, datagram, visible): (bool, Option<(HostId, Qpn, bool)>, Time),
+        (solicited, datagram, visible): (bool, Option<(AddressVector, Qpn, bool)>, Time),
     ) {
         let Some(qp) = &self.qps[index as usize] else { return };
         let visible = visible + self.costs.completion;
@@ -140,6 +141,10 @@ pub(super) struct RequesterReports<'a> {
     pub(super) timer: Option<bool>,
     /// Nothing is sent for a time.
     pub(super) wait: Option<RnrTimer>,
+    /// The connection may go on over its second path.
+    pub(super) may_migrate: bool,
+    /// Retries are exceeded.
+    pub(super) path_has_failed: bool,
     completions: &'a mut Vec<Completion>,
 }
 
@@ -150,7 +155,18 @@ impl<'a> RequesterReports<'a> {
         first: u64,
         completions: &'a mut Vec<Completion>,
     ) -> Self {
-        Self { memory, sends, first, content: None, is_executed: false, timer: None, wait: None, completions }
+        Self {
+            memory,
+            sends,
+            first,
+            content: None,
+            is_executed: false,
+            timer: None,
+            wait: None,
+            may_migrate: false,
+            path_has_failed: false,
+            completions,
+        }
     }
 }
 
@@ -161,6 +177,11 @@ impl RequesterOutbox for RequesterReports<'_> {
 
     fn wait(&mut self, time: RnrTimer) {
         self.wait = Some(time);
+    }
+
+    fn migrate(&mut self) -> bool {
+        self.path_has_failed = true;
+        self.may_migrate
     }
 
     fn read(&mut self, id: u64, offset: u32, _length: u32) {

@@ -9,11 +9,12 @@ use fabricsim_wire::Record;
 use fabricsim_wire::field::Octets;
 use fabricsim_wire::headers::Headers;
 use fabricsim_wire::ids::{CommId, Lid, PKey, ServiceId, Sl};
-use fabricsim_wire::mad::cm::{RejReason, Rep, Req, ReqPath, SidrRep, SidrReq};
+use fabricsim_wire::mad::cm::{Apr, Lap, RejReason, Rep, Req, ReqPath, SidrRep, SidrReq};
 
 use super::{Device, Outgoing, Timer};
 use crate::agent::{Agent, MAD, Reports, datagram};
 use crate::error::{VerbsError, invalid};
+use crate::path::AddressVector;
 
 /// Index of the agent's timers.
 pub(super) const AGENT: u32 = u32::MAX;
@@ -56,25 +57,27 @@ impl Device {
         agent.services.remove(&service);
     }
 
-    /// Requests a connection with a host (`rdma_connect`). `req` has the attributes of the queue pair; its path is the port's.
+    /// Requests a connection with a host over a path (`rdma_connect`). `req` has the attributes of the queue pair, and of its path the rate and the
+    /// time-out.
     pub fn cm_request(
         &mut self,
         channel: u32,
-        host: HostId,
+        address: impl Into<AddressVector>,
         req: Req,
         now: Time,
     ) -> Result<CommId, VerbsError> {
-        self.check_host(host).map_err(|text| invalid(format!("connect: {text}")))?;
-        let (local, remote) = (self.lid_of(self.host)?, self.lid_of(host)?);
+        let address = address.into();
+        self.check_address(address, "ah_attr").map_err(|text| invalid(format!("connect: {text}")))?;
+        let (local_lid, remote_lid) = self.lids_of(address)?;
+        let remote = self.lid_of(address.host)?;
         let primary = ReqPath {
-            local_lid: local,
-            remote_lid: remote,
+            local_lid,
+            remote_lid,
             local_gid: self.subnet.gid(self.host),
-            remote_gid: self.subnet.gid(host),
-            sl: Sl(0),
+            remote_gid: self.subnet.gid(address.host),
+            sl: Sl(address.sl),
             subnet_local: true,
-            local_ack_timeout: 14,
-            ..ReqPath::default()
+            ..req.primary
         };
         let req =
             Req { primary, p_key: PKey::DEFAULT, local_ca_guid: self.subnet.gid(self.host).guid(), ..req };
@@ -144,6 +147,35 @@ impl Device {
             return Err(invalid(format!("delay: service_timeout = {code}: at most 31")));
         }
         self.of_manager("delay", now, |agent, out| agent.manager.delay(id, code, out))
+    }
+
+    /// Asks the other end of a connection to load a path as its alternate path (LAP); `timeout`: local ACK timeout.
+    pub fn cm_load_path(
+        &mut self,
+        id: CommId,
+        address: AddressVector,
+        timeout: u8,
+        now: Time,
+    ) -> Result<(), VerbsError> {
+        self.check_address(address, "ah_attr").map_err(|text| invalid(format!("send_lap: {text}")))?;
+        let (local_lid, remote_lid) = self.lids_of(address)?;
+        let lap = Lap {
+            local_lid,
+            remote_lid,
+            local_gid: self.subnet.gid(self.host),
+            remote_gid: self.subnet.gid(address.host),
+            sl: Sl(address.sl),
+            subnet_local: true,
+            local_ack_timeout: timeout.min(31),
+            ..Lap::default()
+        };
+        self.of_manager("send_lap", now, |agent, out| agent.manager.load_path(id, lap, out))
+    }
+
+    /// Answers a request for an alternate path (APR): 0, or the reason why it is not loaded.
+    pub fn cm_answer_path(&mut self, id: CommId, status: u8, now: Time) -> Result<(), VerbsError> {
+        let apr = Apr { status, ..Apr::default() };
+        self.of_manager("send_apr", now, |agent, out| agent.manager.answer_path(id, apr, out))
     }
 
     /// Releases a connection (`rdma_disconnect`).
@@ -230,24 +262,31 @@ impl Device {
     }
 
     /// The next datagram of communication management that can be sent.
-    pub(super) fn management_packet(&self) -> Option<(HostId, Packet)> {
+    pub(super) fn management_packet(&self) -> Option<(AddressVector, Packet)> {
         let agent = self.agent.as_ref()?;
         let (to, _) = agent.ready.front()?;
-        Some((self.host_of(*to)?, agent.packet()))
+        Some((self.host_of(*to)?.into(), agent.packet()))
     }
 
     pub(super) fn send_management(&mut self) -> Option<Outgoing> {
-        let (destination, packet) = self.management_packet()?;
+        let (address, packet) = self.management_packet()?;
         let agent = self.agent.as_mut()?;
         let (_, mad) = agent.ready.pop_front()?;
         agent.count_packet();
         let content = mad.to_bytes::<{ MAD as usize }>().ok().map(|bytes| Box::from(bytes.as_slice()));
-        Some(Outgoing { destination, packet, is_retransmitted: false, content })
+        Some(Outgoing { address, packet, is_retransmitted: false, content })
     }
 
     fn lid_of(&self, host: HostId) -> Result<Lid, VerbsError> {
         let found = self.subnet.lids.get(host.index()).copied();
         found.ok_or_else(|| invalid(format!("host {} has no LID", host.0)))
+    }
+
+    /// LIDs of the two ends of a path.
+    fn lids_of(&self, address: AddressVector) -> Result<(Lid, Lid), VerbsError> {
+        let (local, remote) = (self.lid_of(self.host)?, self.lid_of(address.host)?);
+        let path = address.path.unwrap_or_default();
+        Ok((Lid(local.0 + u16::from(address.source_path)), Lid(remote.0 + u16::from(path))))
     }
 
     fn host_of(&self, lid: Lid) -> Option<HostId> {

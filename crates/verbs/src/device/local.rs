@@ -44,7 +44,7 @@ impl Device {
             list: Vec::new(),
             inline: None,
             length: 0,
-            destination: None,
+            address: None,
             since,
             has_ended: false,
         });

@@ -5,6 +5,7 @@ mod complete;
 mod connections;
 mod create;
 mod local;
+mod migrate;
 mod modify;
 mod multicast;
 mod post;
@@ -26,7 +27,8 @@ use crate::costs::Costs;
 use crate::error::{VerbsError, invalid};
 use crate::handles::{Ah, Cq, Mr, Pd, Srq};
 use crate::memory::Memory;
-use crate::multicast::{Attachments, SubnetView, group_lid};
+use crate::multicast::{Attachments, SubnetView};
+use crate::path::AddressVector;
 use crate::queue_pair::{Counters, QueuePair};
 use crate::service::{Receiving, Sending};
 use crate::shared_queue::SharedQueues;
@@ -72,6 +74,10 @@ pub enum AsyncEvent {
     QueuePairRequest(Qpn),
     /// `IBV_EVENT_COMM_EST`: the first packet of a connection has arrived, and its queue pair is in RTR.
     CommunicationEstablished(Qpn),
+    /// `IBV_EVENT_PATH_MIG`: a connection goes on over its second path.
+    PathMigrated(Qpn),
+    /// `IBV_EVENT_PATH_MIG_ERR`: a connection has failed although a second path was loaded: the other end was not ready for it.
+    PathMigrationFailed(Qpn),
     /// `IBV_EVENT_QP_LAST_WQE_REACHED`: a queue pair in the error state takes no more requests from its shared receive queue.
     LastRequestReached(Qpn),
     /// `IBV_EVENT_SRQ_LIMIT_REACHED`: fewer receive requests than the limit are left.
@@ -85,11 +91,15 @@ pub struct Port {
     pub mtu: u32,
     /// Hosts of the fabric, to which addresses may go.
     pub hosts: u32,
+    /// Service levels, or service classes, that packets may have.
+    pub levels: u8,
+    /// LIDs of each host to which packets may go.
+    pub paths: u8,
 }
 
 impl Default for Port {
     fn default() -> Self {
-        Self { mtu: 4096, hosts: u32::MAX }
+        Self { mtu: 4096, hosts: u32::MAX, levels: 1, paths: 1 }
     }
 }
 
@@ -117,7 +127,7 @@ pub struct Device {
     qps: Vec<Option<QueuePair>>,
     srqs: SharedQueues,
     /// Address handles, with their protection domains.
-    addresses: Vec<Option<(Pd, HostId)>>,
+    addresses: Vec<Option<(Pd, AddressVector)>>,
     /// Domains of extended reliable connections; false if one was closed.
     xrcds: Vec<bool>,
     /// Queue pairs with a request or with data of a READ that can be sent, the next one first.
@@ -246,19 +256,7 @@ impl Device {
         self.cqs.get_mut(cq.0 as usize).and_then(Option::as_mut).ok_or_else(|| no_queue(cq))
     }
 
-    fn check_host(&self, host: HostId) -> Result<(), String> {
-        if let Some(group) = host.group() {
-            return self.member_group(group_lid(group)).map(|_| ());
-        }
-        let hosts = self.port.hosts;
-        if host.0 < hosts {
-            Ok(())
-        } else {
-            Err(format!("there is no host {}: the fabric has {hosts}", host.0))
-        }
-    }
-
-    fn address_of(&self, ah: Ah) -> Result<(Pd, HostId), VerbsError> {
+    fn address_of(&self, ah: Ah) -> Result<(Pd, AddressVector), VerbsError> {
         let found = self.addresses.get(ah.0 as usize).copied().flatten();
         found.ok_or_else(|| invalid(format!("there is no address handle {}", ah.0)))
     }

@@ -21,25 +21,34 @@ impl Device {
     /// Changes the state and the attributes of a queue pair (`ibv_modify_qp`).
     pub fn modify_qp(&mut self, qp: Qpn, given: QueuePairAttributes, now: Time) -> Result<(), VerbsError> {
         let index = self.checked_index(qp)?;
-        if given.destination.is_some_and(|host| host.group().is_some()) {
-            let text = "a connection has no multicast group at its other end";
-            return Err(invalid(format!("modify_qp: queue pair {}: {text}", qp.0)));
+        let fail = |text: String| invalid(format!("modify_qp: queue pair {}: {text}", qp.0));
+        if let Some(address) = given.address {
+            if address.host.group().is_some() {
+                return Err(fail("a connection has no multicast group at its other end".to_owned()));
+            }
+            self.check_address(address, "ah_attr").map_err(fail)?;
         }
-        given
-            .destination
-            .map_or(Ok(()), |host| self.check_host(host))
-            .map_err(|text| invalid(format!("modify_qp: queue pair {}: destination: {text}", qp.0)))?;
-        let Some(pair) = &mut self.qps[index as usize] else { return Ok(()) };
+        let Some(pair) = &self.qps[index as usize] else { return Ok(()) };
         let next = given.state.unwrap_or(pair.state);
         check_transition(pair.init.kind, (pair.state, next), given.mask())
-            .map_err(|error| invalid(format!("modify_qp: queue pair {}: {error}", qp.0)))?;
-        check_ranges(&given).map_err(|text| invalid(format!("modify_qp: queue pair {}: {text}", qp.0)))?;
+            .map_err(|error| fail(error.to_string()))?;
+        check_ranges(&given).map_err(fail)?;
+        let p_key = given.p_key_index.map(|place| self.p_key(place)).transpose().map_err(fail)?;
+        let (migration, migrated) = self.check_migration(pair, &given).map_err(fail)?;
+        let Some(pair) = &mut self.qps[index as usize] else { return Ok(()) };
         if next == QueuePairState::Error {
             self.break_off(index, now);
             return Ok(());
         }
         pair.attributes = given.or(pair.attributes);
+        pair.migration = migration;
+        if let Some(p_key) = p_key {
+            pair.set_p_key(p_key);
+        }
         pair.enter(next, self.port.mtu);
+        if migrated.is_some() {
+            self.use_alternate(index);
+        }
         if next == QueuePairState::Reset {
             self.unlist(index);
         }
@@ -116,14 +125,11 @@ fn check_ranges(given: &QueuePairAttributes) -> Result<(), String> {
     most("rnr_retry", given.rnr_retry, 7)?;
     most("max_rd_atomic", given.max_rd_atomic, MAX_RD_ATOMIC)?;
     most("max_dest_rd_atomic", given.max_dest_rd_atomic, MAX_RD_ATOMIC)?;
-    match (given.path_mtu, given.port, given.p_key_index) {
-        (Some(mtu), ..) if !PATH_MTUS.contains(&mtu) => {
+    match (given.path_mtu, given.port) {
+        (Some(mtu), _) if !PATH_MTUS.contains(&mtu) => {
             Err(format!("path_mtu = {mtu} B: must be 256, 512, 1024, 2048 or 4096 B"))
         }
-        (_, Some(port), _) if port != 1 => Err(format!("port_num = {port}: the adapter has port 1")),
-        (.., Some(index)) if index != 0 => {
-            Err(format!("pkey_index = {index}: the port's table has one entry, with index 0"))
-        }
+        (_, Some(port)) if port != 1 => Err(format!("port_num = {port}: the adapter has port 1")),
         _ => Ok(()),
     }
 }

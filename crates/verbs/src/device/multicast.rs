@@ -120,7 +120,7 @@ impl Device {
             }
             let grh = self.subnet.route_header((of.host, of.group), TRANSPORT_BYTES + length);
             let grh = grh.to_bytes::<{ GRH_BYTES as usize }>().ok();
-            let of = (of.host, grh.as_ref().map(<[u8; 40]>::as_slice));
+            let of = (of.host.into(), grh.as_ref().map(<[u8; 40]>::as_slice));
             self.receive_request(index, (headers, operation), (length, content), of, now);
         }
     }

@@ -1,7 +1,7 @@
 //! Posting and polling: the calls of the fast path.
 
 use fabricsim_protocols::infiniband::{DatagramAddress, MAX_MESSAGE, QueuePairKind, QueuePairState, Work};
-use fabricsim_units::{HostId, Time};
+use fabricsim_units::Time;
 use fabricsim_wire::ids::Qpn;
 
 use super::Device;
@@ -10,6 +10,7 @@ use crate::completion::WorkCompletion;
 use crate::error::{VerbsError, full, invalid};
 use crate::handles::Cq;
 use crate::local::Waiting;
+use crate::path::AddressVector;
 use crate::queue_pair::Posted;
 use crate::service::Receiver;
 use crate::work::{ReceiveRequest, SendRequest, To};
@@ -19,7 +20,7 @@ impl Device {
     pub fn post_send(&mut self, qp: Qpn, request: SendRequest, now: Time) -> Result<(), VerbsError> {
         let index = self.checked_index(qp)?;
         let fail = |text: String| invalid(format!("post_send: queue pair {}: {text}", qp.0));
-        let (to, destination) = self.receiver(index, request.to).map_err(fail)?;
+        let (to, address) = self.receiver(index, request.to).map_err(fail)?;
         let Some(pair) = &mut self.qps[index as usize] else { return Ok(()) };
         match pair.state {
             QueuePairState::Reset | QueuePairState::Init | QueuePairState::ReadyToReceive => {
@@ -56,7 +57,7 @@ impl Device {
             list: request.list,
             inline: request.inline,
             length,
-            destination,
+            address,
             since: now + self.costs.doorbell,
             has_ended: false,
         });
@@ -77,20 +78,20 @@ impl Device {
         Ok(())
     }
 
-    /// The receiver of a work request, and the host of a datagram.
-    fn receiver(&self, index: u32, to: To) -> Result<(Receiver, Option<HostId>), String> {
+    /// The receiver of a work request, and the address of a datagram.
+    fn receiver(&self, index: u32, to: To) -> Result<(Receiver, Option<AddressVector>), String> {
         let Some(pair) = &self.qps[index as usize] else { return Ok((Receiver::Connected, None)) };
         match (pair.init.kind, to) {
             (QueuePairKind::Ud, To::Datagram { ah, qp, q_key }) => {
-                let (pd, host) = self.address_of(ah).map_err(|error| error.message)?;
+                let (pd, address) = self.address_of(ah).map_err(|error| error.message)?;
                 if pd != pair.pd {
                     return Err(format!("address handle {} is of another protection domain", ah.0));
                 }
-                if host.group().is_some() && qp != Qpn::MULTICAST {
+                if address.host.group().is_some() && qp != Qpn::MULTICAST {
                     return Err(format!("remote_qpn = {:#x}: must be 0xffffff for a multicast group", qp.0));
                 }
                 let to = DatagramAddress { destination: qp, q_key };
-                Ok((Receiver::Datagram(to), Some(host)))
+                Ok((Receiver::Datagram(to), Some(address)))
             }
             (QueuePairKind::Ud, _) => {
                 Err("a datagram needs an address handle, a queue pair and a queue key".to_owned())

@@ -1,39 +1,47 @@
 //! Packets that arrive at the adapter.
 
-use fabricsim_protocols::infiniband::{QueuePairKind, QueuePairState, Received, Responder};
+use fabricsim_protocols::infiniband::{MigrationState, QueuePairKind, QueuePairState, Received, Responder};
 use fabricsim_units::{HostId, Time};
 use fabricsim_wire::headers::{Headers, Operation, RnrTimer};
-use fabricsim_wire::ids::Qpn;
+use fabricsim_wire::ids::{PKey, Qpn};
 
 use super::complete::{RequesterReports, ResponderReports};
 use super::{AsyncEvent, Device, reliable};
 use crate::completion::WcOpcode;
+use crate::path::AddressVector;
 use crate::queue_pair::{Deferred, QueuePair};
 use crate::service::Sending;
 use crate::shared_queue::Receives;
 
 impl Device {
-    /// A packet has arrived from a host, with `length` bytes of payload, of which `content` are the bytes if its memory holds any. Packets that fit no
-    /// queue pair are dropped and counted.
+    /// A packet has arrived, with `length` bytes of payload, of which `content` are the bytes if its memory holds any. Packets that fit no
+    /// queue pair are dropped and counted. `source`: where an answer goes.
     pub fn receive(
         &mut self,
-        source: HostId,
+        source: impl Into<AddressVector>,
         headers: &Headers,
         (length, content): (u32, Option<&[u8]>),
         now: Time,
     ) {
+        let source = source.into();
         let Some(index) = self.index(headers.bth.dest_qp) else {
             let is_general = headers.bth.dest_qp == Qpn::GENERAL_SERVICES;
-            if !is_general || !self.receive_management(source, headers, (length, content), now) {
+            if !is_general || !self.receive_management(source.host, headers, (length, content), now) {
                 self.counters.unknown += 1;
             }
             return;
         };
         let Some(qp) = &mut self.qps[index as usize] else { return };
-        let Some(operation) = headers.bth.opcode.operation().filter(|_| accepts(qp, source)) else {
+        let Some(operation) =
+            headers.bth.opcode.operation().filter(|_| accepts(qp, source.host, headers.bth.p_key))
+        else {
             qp.counters.dropped += 1;
             return;
         };
+        if qp.migration.state() != MigrationState::Migrated {
+            self.follow_migration(index, headers.bth.migrated, source);
+        }
+        let Some(qp) = &mut self.qps[index as usize] else { return };
         let is_atomic = matches!(operation, Operation::CompareSwap | Operation::FetchAdd);
         if operation.is_response() {
             self.receive_response(index, headers, (length, content), now);
@@ -53,7 +61,7 @@ impl Device {
         {
             let Some(operation) = headers.bth.opcode.operation() else { continue };
             // Only a connection defers requests.
-            let source = qp.attributes.destination.unwrap_or_default();
+            let source = qp.attributes.address.unwrap_or_default();
             let of = (&headers, operation);
             self.receive_request(index, of, (length, content.as_deref()), (source, None), now);
         }
@@ -74,9 +82,13 @@ impl Device {
         let mut reports =
             RequesterReports::new(&mut self.memory, &qp.sends, qp.first_send, &mut self.completions);
         reports.content = content;
+        reports.may_migrate = qp.migration.state() == MigrationState::Armed;
         requester.receive(headers, length, &mut reports);
         self.counters.progress += u64::from(reports.is_executed);
         let (timer, wait) = (reports.timer, reports.wait.map(RnrTimer::time));
+        if reports.path_has_failed {
+            self.fail_path(index);
+        }
         self.carry_out(index, timer, wait, now);
     }
 
@@ -86,7 +98,7 @@ impl Device {
         index: u32,
         (headers, operation): (&Headers, Operation),
         (length, content): (u32, Option<&[u8]>),
-        (source, grh): (HostId, Option<&[u8]>),
+        (source, grh): (AddressVector, Option<&[u8]>),
         now: Time,
     ) {
         let Some(qp) = &mut self.qps[index as usize] else { return };
@@ -161,10 +173,13 @@ fn has_data_to_send(qp: &QueuePair) -> bool {
     reliable(qp).is_some_and(Responder::has_data)
 }
 
-/// True if a queue pair receives, and from this host.
-fn accepts(qp: &QueuePair, source: HostId) -> bool {
+/// True if a queue pair receives, from this host and in this partition.
+fn accepts(qp: &QueuePair, source: HostId, p_key: PKey) -> bool {
     let receives = !matches!(qp.state, QueuePairState::Reset | QueuePairState::Init | QueuePairState::Error);
-    receives && (qp.init.kind == QueuePairKind::Ud || qp.attributes.destination == Some(source))
+    receives
+        && qp.p_key.matches(p_key)
+        && (qp.init.kind == QueuePairKind::Ud
+            || qp.attributes.address.is_some_and(|address| address.host == source))
 }
 
 /// True if a packet is the last of a WRITE.

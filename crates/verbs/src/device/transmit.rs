@@ -1,21 +1,22 @@
 //! Packets that leave the adapter: whose turn it is, and when their data has been fetched from memory.
 
-use fabricsim_protocols::infiniband::{Packet, QueuePairState, Responder, Status};
-use fabricsim_units::{HostId, Time};
+use fabricsim_protocols::infiniband::{MigrationState, Packet, QueuePairState, Responder, Status};
+use fabricsim_units::Time;
 use fabricsim_wire::headers::{NakCode, Operands, Syndrome};
 
 use super::complete::RequesterReports;
 use super::{Device, Side, Timer, reliable};
 use crate::completion::WcOpcode;
 use crate::memory::Memory;
+use crate::path::AddressVector;
 use crate::queue_pair::{Posted, Stage};
 use crate::service::{Receiving, Sending};
 
 /// A packet that is put on the link.
 #[derive(Clone, Debug)]
 pub struct Outgoing {
-    /// Host to which it goes.
-    pub destination: HostId,
+    /// Where it goes.
+    pub address: AddressVector,
     /// Headers, and length of the payload.
     pub packet: Packet,
     /// It was sent before.
@@ -34,14 +35,14 @@ impl Device {
     }
 
     /// The packet of a turn, from 0 to [`Device::turns`] - 1: the first turn's is due first.
-    pub fn candidate(&self, turn: usize) -> Option<(HostId, Packet)> {
+    pub fn candidate(&self, turn: usize) -> Option<(AddressVector, Packet)> {
         let &(index, side) = self.listed.get(turn)?;
         let qp = self.qps[index as usize].as_ref()?;
         let packet = match side {
             Side::Request => qp.requester.as_ref()?.peek()?,
-            Side::Answer => return Some((qp.attributes.destination?, reliable(qp)?.peek()?)),
+            Side::Answer => return Some((qp.attributes.address?, reliable(qp)?.peek()?)),
         };
-        Some((qp.destination_of(packet.message)?, packet))
+        Some((qp.address_of(packet.message)?, packet))
     }
 
     /// Sends the packet of a turn.
@@ -59,15 +60,16 @@ impl Device {
         let is_retransmitted = requester.repeats();
         let mut reports =
             RequesterReports::new(&mut self.memory, &qp.sends, qp.first_send, &mut self.completions);
-        let packet = requester.next_packet(&mut reports)?;
+        let mut packet = requester.next_packet(&mut reports)?;
         let timer = reports.timer;
+        packet.headers.bth.migrated = qp.migration.bit();
         qp.counters.packets += 1;
         qp.counters.retransmitted += u64::from(is_retransmitted);
-        let destination = qp.destination_of(packet.message)?;
+        let address = qp.address_of(packet.message)?;
         let number = qp.number;
         let posted = if packet.length == 0 { None } else { qp.send(packet.message) };
         let content = posted.and_then(|posted| content(posted, &self.memory, packet.offset, packet.length));
-        if let Some(group) = destination.group() {
+        if let Some(group) = address.host.group() {
             let data = (packet.length, content.as_deref());
             self.loop_back((number, group), &packet.headers, data, now);
         }
@@ -76,15 +78,15 @@ impl Device {
         self.end_sends(index, now);
         self.begin_local(index, now);
         self.schedule_request(index, now);
-        Some(Outgoing { destination, packet, is_retransmitted, content })
+        Some(Outgoing { address, packet, is_retransmitted, content })
     }
 
     /// The next answer without data, an acknowledgement or the result of an atomic operation; without one, the next datagram of communication management.
     /// It takes no turn.
-    pub fn answer(&self) -> Option<(HostId, Packet)> {
+    pub fn answer(&self) -> Option<(AddressVector, Packet)> {
         let Some(&index) = self.answering.front() else { return self.management_packet() };
         let qp = self.qps[index as usize].as_ref()?;
-        Some((qp.attributes.destination?, reliable(qp)?.peek()?))
+        Some((qp.attributes.address?, reliable(qp)?.peek()?))
     }
 
     /// Sends the packet of [`Device::answer`], or one of the same size.
@@ -96,9 +98,10 @@ impl Device {
     fn send_response(&mut self, index: u32, now: Time) -> Option<Outgoing> {
         let qp = self.qps[index as usize].as_mut()?;
         qp.answers = Stage::Idle;
-        let destination = qp.attributes.destination?;
+        let address = qp.attributes.address?;
         let responder = qp.responder.as_mut().and_then(Receiving::reliable_mut)?;
-        let (packet, place) = responder.next_packet()?;
+        let (mut packet, place) = responder.next_packet()?;
+        packet.headers.bth.migrated = qp.migration.bit();
         while qp.answer_times.len() > responder.answers() {
             qp.answer_times.pop_front();
         }
@@ -115,7 +118,7 @@ impl Device {
         let content = bytes.map(Into::into);
         self.execute_deferred(index, now);
         self.schedule_answer(index, now);
-        Some(Outgoing { destination, packet, is_retransmitted: false, content })
+        Some(Outgoing { address, packet, is_retransmitted: false, content })
     }
 
     /// Ends of timers, and of fetches, up to `now`.
@@ -162,12 +165,16 @@ impl Device {
         let Some(requester) = qp.requester.as_mut().and_then(Sending::reliable) else { return };
         let mut reports =
             RequesterReports::new(&mut self.memory, &qp.sends, qp.first_send, &mut self.completions);
+        reports.may_migrate = qp.migration.state() == MigrationState::Armed;
         if timer == Timer::Retry {
             requester.expire(&mut reports);
         } else {
             requester.ready(&mut reports);
         }
-        let timer = reports.timer;
+        let (timer, has_failed) = (reports.timer, reports.path_has_failed);
+        if has_failed {
+            self.fail_path(index);
+        }
         self.carry_out(index, timer, None, now);
     }
 

@@ -1,13 +1,13 @@
 //! Arguments of the creation of a queue pair, and of its changes of state.
 
-use fabricsim_protocols::infiniband::{Attributes, QueuePairKind, QueuePairState};
-use fabricsim_units::HostId;
+use fabricsim_protocols::infiniband::{Attributes, MigrationState, QueuePairKind, QueuePairState};
 use fabricsim_wire::Psn;
 use fabricsim_wire::headers::RnrTimer;
 use fabricsim_wire::ids::{QKey, Qpn};
 
 use crate::access::AccessFlags;
 use crate::handles::{Cq, Srq, Xrcd};
+use crate::path::{AddressVector, AlternatePath};
 
 /// Lengths of the queues of a queue pair (`ibv_qp_cap`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,8 +70,8 @@ pub struct QueuePairAttributes {
     pub access: Option<AccessFlags>,
     /// Queue key, of datagrams.
     pub q_key: Option<QKey>,
-    /// Host at the other end (the address vector).
-    pub destination: Option<HostId>,
+    /// Path to the other end (the address vector).
+    pub address: Option<AddressVector>,
     /// Path MTU in bytes.
     pub path_mtu: Option<u32>,
     /// Queue pair at the other end.
@@ -92,6 +92,10 @@ pub struct QueuePairAttributes {
     pub rnr_retry: Option<u8>,
     /// READs and atomic operations of its own at a time.
     pub max_rd_atomic: Option<u8>,
+    /// Second path to the other end.
+    pub alternate: Option<AlternatePath>,
+    /// State of path migration.
+    pub path_mig_state: Option<MigrationState>,
 }
 
 impl QueuePairAttributes {
@@ -103,7 +107,7 @@ impl QueuePairAttributes {
             (self.port.is_some(), Attributes::PORT),
             (self.access.is_some(), Attributes::ACCESS_FLAGS),
             (self.q_key.is_some(), Attributes::QKEY),
-            (self.destination.is_some(), Attributes::AV),
+            (self.address.is_some(), Attributes::AV),
             (self.path_mtu.is_some(), Attributes::PATH_MTU),
             (self.dest_qp.is_some(), Attributes::DEST_QPN),
             (self.rq_psn.is_some(), Attributes::RQ_PSN),
@@ -114,6 +118,8 @@ impl QueuePairAttributes {
             (self.retry_count.is_some(), Attributes::RETRY_CNT),
             (self.rnr_retry.is_some(), Attributes::RNR_RETRY),
             (self.max_rd_atomic.is_some(), Attributes::MAX_QP_RD_ATOMIC),
+            (self.alternate.is_some(), Attributes::ALT_PATH),
+            (self.path_mig_state.is_some(), Attributes::PATH_MIG_STATE),
         ];
         let given = given.into_iter().filter(|(is_given, _)| *is_given);
         given.fold(Attributes::NONE, |mask, (_, attribute)| mask.with(attribute))
@@ -127,7 +133,7 @@ impl QueuePairAttributes {
             port: self.port.or(before.port),
             access: self.access.or(before.access),
             q_key: self.q_key.or(before.q_key),
-            destination: self.destination.or(before.destination),
+            address: self.address.or(before.address),
             path_mtu: self.path_mtu.or(before.path_mtu),
             dest_qp: self.dest_qp.or(before.dest_qp),
             rq_psn: self.rq_psn.or(before.rq_psn),
@@ -138,6 +144,8 @@ impl QueuePairAttributes {
             retry_count: self.retry_count.or(before.retry_count),
             rnr_retry: self.rnr_retry.or(before.rnr_retry),
             max_rd_atomic: self.max_rd_atomic.or(before.max_rd_atomic),
+            alternate: self.alternate.or(before.alternate),
+            path_mig_state: None,
         }
     }
 }

@@ -5,10 +5,10 @@ mod attributes;
 use std::collections::VecDeque;
 
 use fabricsim_protocols::infiniband::{
-    OutOfOrder, QueuePairKind, QueuePairState, Requester, RequesterOptions, Responder, ResponderOptions,
-    Status, UcOptions, UcRequester, UcResponder, UdOptions, UdRequester, UdResponder,
+    OutOfOrder, PathMigration, QueuePairKind, QueuePairState, Requester, RequesterOptions, Responder,
+    ResponderOptions, Status, UcOptions, UcRequester, UcResponder, UdOptions, UdRequester, UdResponder,
 };
-use fabricsim_units::{HostId, Time};
+use fabricsim_units::Time;
 use fabricsim_wire::headers::{Headers, RnrTimer};
 use fabricsim_wire::ids::{PKey, Qpn};
 
@@ -16,6 +16,7 @@ use crate::completion::WcOpcode;
 use crate::handles::{Pd, Srq};
 use crate::local::LocalQueue;
 use crate::memory::Sge;
+use crate::path::AddressVector;
 use crate::service::{Receiving, Sending};
 use crate::work::{ReceiveRequest, SendRequest};
 pub use attributes::{Capacities, QueuePairAttributes, QueuePairInit};
@@ -29,8 +30,8 @@ pub(crate) struct Posted {
     pub(crate) inline: Option<Vec<u8>>,
     pub(crate) length: u32,
     pub(crate) signaled: bool,
-    /// Host to which a datagram goes.
-    pub(crate) destination: Option<HostId>,
+    /// Where a datagram goes.
+    pub(crate) address: Option<AddressVector>,
     /// Time from which the adapter has it.
     pub(crate) since: Time,
     /// It has ended; its place is free when a later completion tells that.
@@ -72,7 +73,7 @@ pub struct Counters {
     pub sequence_naks: u64,
     /// Of these, NAKs because there was no receive request.
     pub rnr_naks: u64,
-    /// Packets that were dropped: from another host or queue pair, or in a state in which it does not receive.
+    /// Packets that were dropped: from another host or partition, or in a state in which it does not receive.
     pub dropped: u64,
 }
 
@@ -84,6 +85,9 @@ pub(crate) struct QueuePair {
     pub(crate) init: QueuePairInit,
     pub(crate) state: QueuePairState,
     pub(crate) attributes: QueuePairAttributes,
+    /// Its partition.
+    pub(crate) p_key: PKey,
+    pub(crate) migration: PathMigration,
     pub(crate) requester: Option<Sending>,
     pub(crate) responder: Option<Receiving>,
     /// Work requests, oldest first.
@@ -123,6 +127,8 @@ impl QueuePair {
             init,
             state: QueuePairState::Reset,
             attributes: QueuePairAttributes::default(),
+            p_key: PKey::DEFAULT,
+            migration: PathMigration::default(),
             requester: None,
             responder: None,
             sends: VecDeque::new(),
@@ -174,6 +180,17 @@ impl QueuePair {
             _ => {}
         }
         self.state = state;
+    }
+
+    /// Sets the partition, also of what sends and receives.
+    pub(crate) fn set_p_key(&mut self, p_key: PKey) {
+        self.p_key = p_key;
+        if let Some(requester) = &mut self.requester {
+            requester.set_p_key(p_key);
+        }
+        if let Some(responder) = &mut self.responder {
+            responder.set_p_key(p_key);
+        }
     }
 
     fn receiving(&self, port_mtu: u32) -> Receiving {
@@ -235,19 +252,19 @@ impl QueuePair {
     fn connection_options(&self) -> UcOptions {
         let of = &self.attributes;
         let (mtu, destination) = (of.path_mtu.unwrap_or(256), of.dest_qp.unwrap_or_default());
-        UcOptions { mtu, destination, p_key: PKey::DEFAULT }
+        UcOptions { mtu, destination, p_key: self.p_key }
     }
 
     fn datagram_options(&self, mtu: u32) -> UdOptions {
         let q_key = self.attributes.q_key.unwrap_or_default();
-        UdOptions { mtu, number: self.number, q_key, p_key: PKey::DEFAULT }
+        UdOptions { mtu, number: self.number, q_key, p_key: self.p_key }
     }
 
-    /// Host to which a packet of a posted work request goes.
-    pub(crate) fn destination_of(&self, message: u64) -> Option<HostId> {
+    /// Where a packet of a posted work request goes.
+    pub(crate) fn address_of(&self, message: u64) -> Option<AddressVector> {
         match self.init.kind {
-            QueuePairKind::Ud => self.send(message)?.destination,
-            _ => self.attributes.destination,
+            QueuePairKind::Ud => self.send(message)?.address,
+            _ => self.attributes.address,
         }
     }
 

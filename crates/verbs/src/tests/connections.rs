@@ -21,7 +21,7 @@ fn pair(costs: Costs) -> Pair {
         device.set_subnet(SubnetView {
             guids: Arc::from([0x10, 0x11]),
             lids: Arc::from([Lid(1), Lid(2)]),
-            groups: Vec::new(),
+            ..SubnetView::default()
         });
         // 131 us for an answer, 1 ms of memory of ended connections.
         let options = ManagerOptions { response_timeout: 5, retries: 15, time_wait: 8 };

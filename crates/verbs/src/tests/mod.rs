@@ -6,6 +6,7 @@ mod connections;
 mod loss;
 mod multicast;
 mod pair;
+mod paths;
 mod protection;
 mod rules;
 mod services;

@@ -30,7 +30,12 @@ fn ready(device: &mut Device, end: &End, q_key: QKey) {
 }
 
 fn subnet(groups: Vec<u16>) -> SubnetView {
-    SubnetView { guids: Arc::from([0x10, 0x11]), lids: Arc::from([Lid(1), Lid(2)]), groups }
+    SubnetView {
+        guids: Arc::from([0x10, 0x11]),
+        lids: Arc::from([Lid(1), Lid(2)]),
+        groups,
+        ..SubnetView::default()
+    }
 }
 
 /// Two adapters that are members of group 3, with a queue pair of UD each; a second one at the first adapter.
@@ -67,7 +72,7 @@ fn send(pair: &mut Pair, end: &End, q_key: QKey) {
     pair.now += Time::us(1);
     device.expire(pair.now);
     let sent = device.send(0, pair.now).unwrap();
-    assert_eq!(sent.destination, HostId::of_group(3));
+    assert_eq!(sent.address.host, HostId::of_group(3));
     assert_eq!(sent.packet.headers.bth.dest_qp, Qpn::MULTICAST);
     let (headers, content) = (sent.packet.headers, sent.content.as_deref());
     pair.devices[1].receive_copy((HostId(0), 3), &headers, (sent.packet.length, content), pair.now);
@@ -91,7 +96,8 @@ fn every_attached_queue_pair_but_the_sender_has_a_copy() {
         assert_eq!(found.len(), 1, "one copy, although it was attached twice");
         let done = found[0];
         assert_eq!((done.wr_id, done.status, done.byte_len), (70, Status::Success, GRH_BYTES + 8));
-        assert_eq!((done.source, done.has_grh), (Some((HostId(0), a.qp)), true));
+        let source = done.source.map(|(from, qp)| (from.host, qp));
+        assert_eq!((source, done.has_grh), (Some((HostId(0), a.qp)), true));
         let bytes = pair.devices[host].read_memory(end.mr, 1000, 48).unwrap();
         assert_eq!(&bytes[40..], b"datagram");
         let grh = Grh::parse(&bytes).unwrap();

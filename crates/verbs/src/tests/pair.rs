@@ -10,8 +10,8 @@ use fabricsim_wire::headers::RnrTimer;
 use fabricsim_wire::ids::{Qpn, RKey};
 
 use crate::{
-    AccessFlags, Capacities, Costs, Cq, Device, Mr, Outgoing, Pd, QueuePairAttributes, QueuePairInit, Sge,
-    WorkCompletion,
+    AccessFlags, AddressVector, Capacities, Costs, Cq, Device, Mr, Outgoing, Pd, QueuePairAttributes,
+    QueuePairInit, Sge, WorkCompletion,
 };
 
 /// Time of a packet on the wire, whatever its length, and until it is at the other end.
@@ -27,6 +27,8 @@ pub(super) struct Pair {
     free: [Time; 2],
     /// Packets that are lost, of 100.
     pub(super) lost: u64,
+    /// LID of each adapter, from 0, to which no packet comes any more.
+    pub(super) dead_path: Option<u8>,
     random: Random,
 }
 
@@ -38,6 +40,7 @@ impl Pair {
             wires: Default::default(),
             free: [Time::ZERO; 2],
             lost: 0,
+            dead_path: None,
             random: Random::new(1, 2, 3),
         }
     }
@@ -54,7 +57,12 @@ impl Pair {
             for to in 0..2 {
                 while self.wires[to].front().is_some_and(|(at, _)| *at <= self.now) {
                     let Some((_, sent)) = self.wires[to].pop_front() else { break };
-                    let from = HostId(1 - to as u32);
+                    let from = AddressVector {
+                        host: HostId(1 - to as u32),
+                        path: Some(sent.address.source_path),
+                        sl: sent.address.sl,
+                        source_path: sent.address.path.unwrap_or_default(),
+                    };
                     let content = sent.content.as_deref();
                     sent.packet.headers.check().unwrap();
                     self.devices[to].receive(
@@ -87,7 +95,8 @@ impl Pair {
         };
         let Some(sent) = sent else { return };
         self.free[from] = self.now + WIRE;
-        if self.random.below(100) >= self.lost {
+        let path = sent.address.path.unwrap_or_default();
+        if self.dead_path != Some(path) && self.random.below(100) >= self.lost {
             self.wires[1 - from].push_back((self.now + WIRE + LATENCY, sent));
         }
     }
@@ -148,7 +157,7 @@ pub(super) fn steps(peer: HostId, qp: Qpn) -> [QueuePairAttributes; 3] {
     };
     let receive = QueuePairAttributes {
         state: Some(QueuePairState::ReadyToReceive),
-        destination: Some(peer),
+        address: Some(peer.into()),
         path_mtu: Some(1024),
         dest_qp: Some(qp),
         rq_psn: Some(Psn::new(7)),

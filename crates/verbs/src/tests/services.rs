@@ -131,7 +131,7 @@ fn datagrams_name_their_ends() {
     assert_eq!(pair.poll(0, a.cq)[0].status, Status::Success);
     let done = pair.poll(1, b.cq)[0];
     assert_eq!(
-        (done.wr_id, done.opcode, done.byte_len, done.extra, done.source),
+        (done.wr_id, done.opcode, done.byte_len, done.extra, done.source.map(|(from, qp)| (from.host, qp))),
         (5, WcOpcode::Recv, 140, extra, Some((HostId(0), a.qp)))
     );
     let memory = pair.devices[1].read_memory(b.mr, 0, 150).unwrap();
@@ -171,7 +171,8 @@ fn datagrams_that_do_not_fit_are_counted() {
 #[test]
 fn datagrams_are_checked_when_they_are_posted() {
     let mut pair = Pair::new(Costs::LEAST);
-    pair.devices = pair.devices.map(|device| device.with_port(Port { mtu: 2048, hosts: 2 }));
+    pair.devices =
+        pair.devices.map(|device| device.with_port(Port { mtu: 2048, hosts: 2, ..Port::default() }));
     let [a, b] = ends(&mut pair, QueuePairKind::Ud);
     let device = &mut pair.devices[0];
     let ah = device.create_ah(a.pd, HostId(1)).unwrap();

@@ -55,7 +55,8 @@ impl Chain {
     ) -> Result<(), Time> {
         let (mut sendable, mut retry) = (Sendable::default(), Time::MAX);
         if let Some(answer) = endpoint.answer() {
-            match self.choose_lane(context, answer, endpoint.answer_class()) {
+            let class = answer.path.level.unwrap_or_else(|| endpoint.answer_class());
+            match self.choose_lane(context, answer, class) {
                 Ok(entry) => sendable.add(entry.lane, Choice::Answer(answer)),
                 Err(at) => retry = at,
             }

@@ -20,9 +20,10 @@ impl Chain {
     /// The service class of a packet.
     #[inline(always)]
     pub(super) fn class<E: Endpoint>(&self, endpoint: &E, candidate: Candidate) -> u8 {
-        match candidate.stream {
-            Some(stream) => self.service_classes[usize::from(stream)],
-            None => endpoint.service_class(),
+        match (candidate.path.level, candidate.stream) {
+            (Some(level), _) => level,
+            (None, Some(stream)) => self.service_classes[usize::from(stream)],
+            (None, None) => endpoint.service_class(),
         }
     }
 
@@ -32,13 +33,14 @@ impl Chain {
     pub(super) fn choose_lane<R: RoutingFunction, B, O: Outbox>(
         &self,
         context: &mut PartitionContext<R, B, O>,
-        Candidate { destination, bytes, stream }: Candidate,
+        Candidate { destination, bytes, stream, path: named }: Candidate,
         class: u8,
     ) -> Result<Entry, Time> {
         let blocks = bytes.div_ceil(context.ports.ramps.unit());
         let is_group = destination.group().is_some();
-        let path = match &self.paths {
-            Some(paths) if !is_group => paths.next(destination, stream),
+        let path = match (named.lid, &self.paths) {
+            (Some(lid), _) => lid,
+            (None, Some(paths)) if !is_group => paths.next(destination, stream),
             _ => 0,
         };
         let of_policy = |routing: &R| {
@@ -72,7 +74,10 @@ impl Chain {
             context.observer.injected(now, &endpoint.reported(&outgoing));
         }
         endpoint.on_link(&outgoing, now, &mut context.observer);
-        let OutgoingPacket { packet, label, transport, content, retransmitted } = outgoing;
+        let OutgoingPacket { packet, label, mut transport, content, retransmitted } = outgoing;
+        if let Some(transport) = &mut transport {
+            transport.path = entry.path;
+        }
         let has_headers = label.is_some() || transport.is_some();
         let extensions = has_headers.then(|| ExtensionHeaders {
             label,

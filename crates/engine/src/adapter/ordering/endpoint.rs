@@ -6,7 +6,7 @@ use fabricsim_units::{HostId, Time};
 use fabricsim_workload::{Arrival, Message};
 
 use super::{OrderingEndpoint, UnfinishedMessage, request};
-use crate::adapter::{Candidate, Endpoint, Finished, OutgoingPacket};
+use crate::adapter::{Candidate, Endpoint, Finished, NamedPath, OutgoingPacket};
 
 impl Endpoint for OrderingEndpoint {
     const ACKNOWLEDGES: bool = true;
@@ -52,7 +52,7 @@ impl Endpoint for OrderingEndpoint {
 
     fn answer(&self) -> Option<Candidate> {
         let &(destination, _) = self.asked.answers.front()?;
-        Some(Candidate { destination, bytes: self.rules.answer, stream: None })
+        Some(Candidate { destination, bytes: self.rules.answer, stream: None, path: NamedPath::NONE })
     }
 
     fn send_answer(&mut self, now: Time) -> Option<OutgoingPacket> {
@@ -68,13 +68,19 @@ impl Endpoint for OrderingEndpoint {
     fn candidate(&self, turn: usize) -> Option<Candidate> {
         if turn == 0 {
             let destination = self.source.peek_fin()?;
-            return Some(Candidate { destination, bytes: self.rules.answer, stream: None });
+            return Some(Candidate {
+                destination,
+                bytes: self.rules.answer,
+                stream: None,
+                path: NamedPath::NONE,
+            });
         }
         let id = self.source.in_turn(turn - 1);
         let (destination, number) = self.source.peek(id)?;
         let outgoing = self.outgoing[usize::from(id.0)].as_ref()?;
         let bytes = outgoing.bytes(number);
-        Some(Candidate { destination, bytes, stream: Some(outgoing.message.stream) })
+        let stream = Some(outgoing.message.stream);
+        Some(Candidate { destination, bytes, stream, path: NamedPath::NONE })
     }
 
     fn send(

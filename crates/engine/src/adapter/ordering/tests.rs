@@ -5,7 +5,7 @@ use fabricsim_protocols::ordering::ReorderBuffer;
 use fabricsim_units::Rate;
 
 use super::*;
-use crate::adapter::{Candidate, Endpoint, Finished, OutgoingPacket};
+use crate::adapter::{Candidate, Endpoint, Finished, NamedPath, OutgoingPacket};
 use crate::testing::prepare;
 
 const FABRIC: &str = r#"
@@ -91,7 +91,8 @@ fn a_packet_is_reported_as_it_arrived() {
         for (number, bytes) in (0_u32..).zip([100, 100, 50]) {
             let now = Time::ns(100 * (1 + u64::from(number)));
             assert_eq!(here.candidate(0), None);
-            let candidate = Candidate { destination: HostId(1), bytes, stream: Some(0) };
+            let candidate =
+                Candidate { destination: HostId(1), bytes, stream: Some(0), path: NamedPath::NONE };
             assert_eq!(here.candidate(1), Some(candidate));
             assert_eq!(here.sending().count(), 1);
             let sent = here.send(1, now, |_| None).unwrap();
@@ -132,7 +133,7 @@ fn a_packet_is_reported_as_it_arrived() {
         // With the last packet the message is sent.
         assert_eq!((here.progress(), here.sending().count(), here.next_finished()), (1, 0, None));
         assert!(!here.has_finished_before(Time::ns(4)) && here.has_finished_before(Time::ns(3)));
-        let answer = Candidate { destination: HostId(0), bytes: 10, stream: None };
+        let answer = Candidate { destination: HostId(0), bytes: 10, stream: None, path: NamedPath::NONE };
         assert_eq!(there.answer(), Some(answer));
         settle([&mut here, &mut there], Time::ns(400));
         assert_eq!(here.next_finished(), Some(Finished { stream: 0, tag: 7 }));

@@ -11,7 +11,7 @@ use fabricsim_workload::{Arrival, Message};
 use super::connection::{Executed, RequesterReports};
 use super::timers::Timer;
 use super::{OpenMessage, QueuePairEndpoint};
-use crate::adapter::{Candidate, Endpoint, Finished, OutgoingPacket};
+use crate::adapter::{Candidate, Endpoint, Finished, NamedPath, OutgoingPacket};
 
 /// Size of a packet on the link, from LRH to VCRC.
 pub(in crate::adapter) fn size(packet: &QueuePairPacket) -> u32 {
@@ -20,7 +20,14 @@ pub(in crate::adapter) fn size(packet: &QueuePairPacket) -> u32 {
 }
 
 pub(in crate::adapter) fn transport(packet: &QueuePairPacket, retransmitted: bool) -> TransportHeaders {
-    TransportHeaders { headers: packet.headers, payload: packet.length, retransmitted, group: None }
+    TransportHeaders {
+        headers: packet.headers,
+        payload: packet.length,
+        retransmitted,
+        group: None,
+        path: 0,
+        source_path: 0,
+    }
 }
 
 impl Endpoint for QueuePairEndpoint {
@@ -57,7 +64,12 @@ impl Endpoint for QueuePairEndpoint {
         let &number = self.answering.front()?;
         let connection = &self.connections[number as usize];
         let packet = connection.responder.peek()?;
-        Some(Candidate { destination: connection.peer, bytes: size(&packet), stream: None })
+        Some(Candidate {
+            destination: connection.peer,
+            bytes: size(&packet),
+            stream: None,
+            path: NamedPath::NONE,
+        })
     }
 
     fn send_answer(&mut self, now: Time) -> Option<OutgoingPacket> {
@@ -102,7 +114,7 @@ impl Endpoint for QueuePairEndpoint {
         let packet = connection.requester.peek()?;
         let open = self.messages[packet.message as u32 as usize].as_ref()?;
         let stream = Some(open.message.stream);
-        Some(Candidate { destination: connection.peer, bytes: size(&packet), stream })
+        Some(Candidate { destination: connection.peer, bytes: size(&packet), stream, path: NamedPath::NONE })
     }
 
     fn send(

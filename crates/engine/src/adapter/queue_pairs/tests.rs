@@ -3,7 +3,7 @@
 use fabricsim_model::{ExtensionHeaders, Observer, Packet, PacketKind};
 
 use super::*;
-use crate::adapter::{Candidate, Endpoint, OutgoingPacket};
+use crate::adapter::{Candidate, Endpoint, NamedPath, OutgoingPacket};
 use crate::testing::prepare;
 
 /// Packets carry up to 4096 bytes, in any fabric.
@@ -91,7 +91,7 @@ fn a_write_is_packets_and_an_acknowledgement() {
     assert_eq!(here.sending().map(|message| message.tag).collect::<Vec<_>>(), [7]);
     // The message was created at 3 ns.
     assert_eq!([3, 4].map(|ns| here.has_finished_before(Time::ns(ns))), [true, false]);
-    let candidate = Candidate { destination: HostId(1), bytes: 4138, stream: Some(0) };
+    let candidate = Candidate { destination: HostId(1), bytes: 4138, stream: Some(0), path: NamedPath::NONE };
     assert_eq!(here.candidate(0), Some(candidate));
     for (number, (bytes, payload, first, last)) in
         [(4138, 4096, true, false), (4122, 4096, false, false), (1834, 1808, false, true)]
@@ -120,7 +120,8 @@ fn a_write_is_packets_and_an_acknowledgement() {
     }
     assert_eq!(here.turns(), 0);
     assert_eq!(log, Log { delivered: vec![(4096, 7), (4096, 7), (1808, 7)], completed: vec![7] });
-    assert_eq!(there.answer(), Some(Candidate { destination: HostId(0), bytes: 30, stream: None }));
+    let answer = Candidate { destination: HostId(0), bytes: 30, stream: None, path: NamedPath::NONE };
+    assert_eq!(there.answer(), Some(answer));
     assert!(!there.is_idle(), "the acknowledgement is left");
     let now = Time::ns(400);
     let sent = there.send_answer(now).unwrap();

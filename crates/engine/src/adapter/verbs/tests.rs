@@ -48,7 +48,7 @@ struct Member {
 fn member(host: HostId, group: u16) -> Member {
     let mut device = Device::new(host, Costs::LEAST);
     let (guids, lids) = (Arc::from([0x10, 0x11]), Arc::from([Lid(1), Lid(2)]));
-    device.set_subnet(SubnetView { guids, lids, groups: vec![group] });
+    device.set_subnet(SubnetView { guids, lids, groups: vec![group], ..SubnetView::default() });
     let (pd, cq) = (device.alloc_pd(), device.create_cq(8).unwrap());
     let capacities = Capacities::default();
     let init = QueuePairInit { capacities, signal_all: true, ..QueuePairInit::new(QueuePairKind::Ud, cq) };

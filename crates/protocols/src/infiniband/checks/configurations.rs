@@ -46,6 +46,20 @@ pub(super) fn small() -> Vec<Configuration> {
         of("the receiver is not ready, packets overtake and are held", &[SEND, SEND_2])
             .holds(3)
             .receives(0, 2),
+        of("the path fails, and both ends go on over the second one", &[SEND, READ, WRITE])
+            .requester(|options| options.retries = 1)
+            .migrates(),
+        of("the path fails, a loss", &[SEND, SEND_2])
+            .requester(|options| options.retries = 1)
+            .migrates()
+            .with(1, 0, 0),
+        of("the path fails, a copy, packets overtake", &[SEND, SEND])
+            .requester(|options| options.retries = 3)
+            .migrates()
+            .with(0, 0, 1)
+            .reordered(),
+        of("the path fails, and one end has a second one", &[SEND, SEND]).path_fails(1).retries(1),
+        of("the path fails, and there is no second one", &[SEND, SEND]).path_fails(0).retries(1),
         of("requests for acknowledgements in the middle, a loss", &[WRITE_2, SEND])
             .requester(|options| options.ack_every = 1)
             .with(1, 0, 0),

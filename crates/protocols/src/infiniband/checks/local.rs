@@ -4,8 +4,8 @@ use fabricsim_wire::headers::RnrTimer;
 
 use super::far::Content;
 use super::plan::{Kind, MTU, Plan};
-use super::world::Fault;
-use crate::infiniband::{Completion, RequesterOutbox, Status};
+use super::world::{End, Fault};
+use crate::infiniband::{Completion, MigrationEvent, RequesterOutbox, Status};
 
 /// State of the requester's adapter.
 #[derive(Clone, Debug, Default, PartialEq, Hash)]
@@ -40,6 +40,9 @@ pub(super) struct Call<'a> {
     /// Messages that the responder has executed.
     pub(super) executed: u8,
     pub(super) content: Content,
+    /// Its paths.
+    pub(super) end: &'a mut End,
+    pub(super) path_has_failed: bool,
     pub(super) fault: Option<Fault>,
 }
 
@@ -93,6 +96,17 @@ impl RequesterOutbox for Call<'_> {
 
     fn wait(&mut self, _: RnrTimer) {
         self.local.waits = true;
+    }
+
+    fn migrate(&mut self) -> bool {
+        if self.end.migration.fail() == MigrationEvent::Failed {
+            return false;
+        }
+        self.end.path = 1;
+        if !self.path_has_failed {
+            self.report(Fault::Path);
+        }
+        true
     }
 
     fn read(&mut self, id: u64, offset: u32, length: u32) {

@@ -8,7 +8,7 @@ use super::local::Allowed;
 use super::plan::{MTU, Plan, Planned};
 use super::world::{Fault, Setting, Way, World};
 use crate::explore::Ending;
-use crate::infiniband::{OutOfOrder, RequesterOptions, ResponderOptions, Status};
+use crate::infiniband::{MigrationState, OutOfOrder, RequesterOptions, ResponderOptions, Status};
 
 /// The property that a schedule has the failure which the configuration names.
 pub(super) const FAILS: &str = "it fails when all retries are used up";
@@ -32,6 +32,10 @@ pub(super) struct Configuration {
     pub(super) receives: (u8, u8),
     /// Packets in flight in each direction, at most.
     pub(super) capacity: usize,
+    /// Ends that load a second path, of two; 0: none. With two, the first path may fail when the requester's end is armed, else at any time.
+    pub(super) loads: usize,
+    /// The first path may fail.
+    pub(super) path_may_fail: bool,
     /// The failure that some schedule must have.
     pub(super) fails: Option<Status>,
 }
@@ -61,6 +65,10 @@ pub(super) enum Step {
     Ready,
     /// The user brings an end into the error state: the requester's for requests, the responder's for responses.
     Flush(Way),
+    /// An end loads its second path: 0 that of the requester, 1 that of the responder.
+    Load(usize),
+    /// The first path fails.
+    FailPath,
 }
 
 impl Configuration {
@@ -98,6 +106,8 @@ impl Configuration {
             flushes: 0,
             receives: (takers, 0),
             capacity: 6,
+            loads: 0,
+            path_may_fail: false,
             fails: None,
         }
     }
@@ -121,6 +131,16 @@ impl Configuration {
 
     pub(super) fn lazy(self) -> Self {
         Self { lazy: true, ..self }
+    }
+
+    /// Both ends load a second path, and the first one may fail then.
+    pub(super) fn migrates(self) -> Self {
+        Self { loads: 2, path_may_fail: true, ..self }.lazy()
+    }
+
+    /// The path may fail, and `loads` of the two ends load a second one.
+    pub(super) fn path_fails(self, loads: usize) -> Self {
+        Self { loads, path_may_fail: true, ..self }
     }
 
     pub(super) fn receives(self, first: u8, later: u8) -> Self {
@@ -255,6 +275,13 @@ impl Model for Configuration {
         if state.flushes > 0 && !world.responder.is_broken() {
             steps.push(Step::Flush(Way::Response));
         }
+        for end in (0..self.loads).filter(|&end| !world.ends[end].has_loaded) {
+            steps.push(Step::Load(end));
+        }
+        let is_ready = self.loads < 2 || world.ends[0].migration.state() == MigrationState::Armed;
+        if self.path_may_fail && !world.path_has_failed && is_ready {
+            steps.push(Step::FailPath);
+        }
         if world.local.timer_runs {
             let is_early = world.is_moving();
             if !is_early || state.early > 0 {
@@ -285,6 +312,8 @@ impl Model for Configuration {
                 next.early -= u8::from(is_early);
             }
             Step::Ready => world.ready(setting),
+            Step::Load(end) => world.load(end),
+            Step::FailPath => world.fail_path(),
             Step::Flush(way) => {
                 world.flush(setting, way);
                 next.flushes -= 1;
@@ -303,8 +332,9 @@ impl Model for Configuration {
             "an error has its cause, and flushes all that follow",
             "no more READs, messages and bytes than allowed",
             "nothing is sent during the time of an RNR NAK",
+            "an end migrates only if its path has failed",
         ];
-        let conditions: [fn(&Self, &Snapshot) -> bool; 8] = [
+        let conditions: [fn(&Self, &Snapshot) -> bool; 9] = [
             |_, state| state.world.fault != Some(Fault::Order),
             |_, state| state.world.fault != Some(Fault::ExactlyOnce),
             |_, state| state.world.fault != Some(Fault::Data),
@@ -313,6 +343,7 @@ impl Model for Configuration {
             |_, state| state.world.fault != Some(Fault::Error),
             |_, state| state.world.fault != Some(Fault::Bounds),
             |_, state| state.world.fault != Some(Fault::Wait),
+            |_, state| state.world.fault != Some(Fault::Path),
         ];
         let all = names.into_iter().zip(conditions).map(|(name, holds)| Property::always(name, holds));
         let ends = Property::sometimes("it ends, and nothing is left behind", Self::is_done);

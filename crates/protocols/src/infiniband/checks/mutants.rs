@@ -19,7 +19,7 @@ enum Harm {
     NoFailure,
 }
 
-const ALL: [(Mutation, Harm); 37] = [
+const ALL: [(Mutation, Harm); 43] = [
     (Mutation::SendWhileWaiting, Harm::Broken(Fault::Wait)),
     (Mutation::IgnoreFence, Harm::Broken(Fault::Result)),
     (Mutation::ReadsWithoutLimit, Harm::Broken(Fault::Bounds)),
@@ -37,6 +37,12 @@ const ALL: [(Mutation, Harm); 37] = [
     (Mutation::StayWaiting, Harm::NoEnd),
     (Mutation::RetryForEver, Harm::NoFailure),
     (Mutation::RetryNotReadyForEver, Harm::NoFailure),
+    (Mutation::MigrateWithoutRetries, Harm::Broken(Fault::Error)),
+    (Mutation::ArmAtOnce, Harm::Broken(Fault::Error)),
+    (Mutation::FollowOldPackets, Harm::Broken(Fault::Path)),
+    (Mutation::StayOnPath, Harm::Broken(Fault::Error)),
+    (Mutation::StayWhileRearmed, Harm::Broken(Fault::Error)),
+    (Mutation::MigrateSilently, Harm::Broken(Fault::Error)),
     (Mutation::ExecuteAhead, Harm::Broken(Fault::Order)),
     (Mutation::ExecuteAgain, Harm::Broken(Fault::ExactlyOnce)),
     (Mutation::IgnoreRepeated, Harm::Broken(Fault::Error)),

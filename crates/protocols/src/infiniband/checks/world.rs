@@ -6,7 +6,9 @@ use super::far::{Content, Execution, Far};
 use super::local::{Allowed, Call, Local};
 use super::plan::{FIRST, Kind, MTU, Plan};
 use crate::infiniband::mutation::Mutation;
-use crate::infiniband::{Requester, RequesterOptions, Responder, ResponderOptions};
+use crate::infiniband::{
+    MigrationState, PathMigration, Requester, RequesterOptions, Responder, ResponderOptions,
+};
 
 /// Kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -27,6 +29,8 @@ pub(super) enum Fault {
     Bounds,
     /// A packet is sent during the time of an RNR NAK.
     Wait,
+    /// An end migrates although its path has not failed.
+    Path,
 }
 
 /// Direction of a packet.
@@ -41,18 +45,32 @@ pub(super) enum Way {
 pub(super) struct InFlight {
     bytes: [u8; 40],
     content: Content,
+    /// 0, or 1 for the second path.
+    path: u8,
 }
 
 impl InFlight {
-    fn new(headers: &Headers, content: Content) -> Self {
+    fn new(headers: &Headers, content: Content, end: &End) -> Self {
         let mut bytes = [0; 40];
+        let mut headers = *headers;
+        headers.bth.migrated = end.migration.bit();
         headers.emit(&mut bytes).expect("headers are those of their opcode");
-        Self { bytes, content }
+        Self { bytes, content, path: end.path }
     }
 
     pub(super) fn headers(&self) -> Headers {
         Headers::parse(&self.bytes).expect("they were written above")
     }
+}
+
+/// Paths of an end.
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
+pub(super) struct End {
+    pub(super) migration: PathMigration,
+    /// The path that it uses.
+    pub(super) path: u8,
+    /// It has loaded the second path.
+    pub(super) has_loaded: bool,
 }
 
 /// The state of everything.
@@ -68,6 +86,10 @@ pub(super) struct World {
     pub(super) posted: u8,
     /// Bit i: the first packet of message i was sent.
     sent: u8,
+    /// Paths of the requester's end, and of the responder's.
+    pub(super) ends: [End; 2],
+    /// The first path has failed: what is sent over it is lost.
+    pub(super) path_has_failed: bool,
     pub(super) fault: Option<Fault>,
 }
 
@@ -89,6 +111,10 @@ impl World {
         let mut responder = Responder::new(setting.responder, FIRST);
         requester.mutate(setting.mutation);
         responder.mutate(setting.mutation);
+        let mut ends = [End::default(), End::default()];
+        for end in &mut ends {
+            end.migration.mutate(setting.mutation);
+        }
         Self {
             requester,
             responder,
@@ -98,6 +124,8 @@ impl World {
             responses: Vec::new(),
             posted: 0,
             sent: 0,
+            ends,
+            path_has_failed: false,
             fault: None,
         }
     }
@@ -114,6 +142,9 @@ impl World {
     }
 
     fn enter(&mut self, setting: &Setting, way: Way, packet: InFlight) {
+        if packet.path == 0 && self.path_has_failed {
+            return;
+        }
         let network = self.network(way);
         let place =
             if setting.reorders { network.partition_point(|other| *other < packet) } else { network.len() };
@@ -141,6 +172,8 @@ impl World {
             local: &mut self.local,
             executed: self.far.executed,
             content,
+            end: &mut self.ends[0],
+            path_has_failed: self.path_has_failed,
             fault: None,
         };
         let result = call(&mut self.requester, &mut out);
@@ -174,11 +207,8 @@ impl World {
             self.report(Some(Fault::Wait));
         }
         let (message, part) = (packet.message as u8, (packet.offset / MTU) as u8);
-        self.enter(
-            setting,
-            Way::Request,
-            InFlight::new(&packet.headers, Content { message, part, length: packet.length as u8 }),
-        );
+        let content = Content { message, part, length: packet.length as u8 };
+        self.enter(setting, Way::Request, InFlight::new(&packet.headers, content, &self.ends[0]));
         self.sent |= 1 << message;
         self.check_limits(setting);
         true
@@ -209,7 +239,7 @@ impl World {
         let Some((packet, place)) = self.responder.next_packet() else { return false };
         let is_data = packet.headers.bth.opcode.operation().is_some_and(Operation::is_read_response);
         let content = if is_data { self.far.load(place.va) } else { Content::default() };
-        self.enter(setting, Way::Response, InFlight::new(&packet.headers, content));
+        self.enter(setting, Way::Response, InFlight::new(&packet.headers, content, &self.ends[1]));
         true
     }
 
@@ -218,6 +248,7 @@ impl World {
         let packet = self.network(way).remove(place);
         let (headers, content) = (packet.headers(), packet.content);
         let length = u32::from(content.length);
+        self.follow_migration(usize::from(way == Way::Request), headers.bth.migrated, packet.path);
         if way == Way::Response {
             self.call(setting, content, |requester, out| requester.receive(&headers, length, out));
             return;
@@ -227,6 +258,31 @@ impl World {
         let fault = out.fault;
         self.report(fault);
         self.check_expected(&setting.plan);
+    }
+
+    /// A packet with this BTH.M has come by a path: the end may follow the other one.
+    fn follow_migration(&mut self, end: usize, bit: bool, path: u8) {
+        let end = &mut self.ends[end];
+        if end.migration.receive(bit, path == 1).is_some() {
+            end.path = 1;
+            let is_needless = !self.path_has_failed;
+            self.report(is_needless.then_some(Fault::Path));
+        }
+    }
+
+    /// An end loads its second path.
+    pub(super) fn load(&mut self, end: usize) {
+        let end = &mut self.ends[end];
+        end.has_loaded = true;
+        end.migration.load();
+        end.migration.request(MigrationState::Rearm).expect("a path is loaded, and the end has not migrated");
+    }
+
+    /// The first path fails, in both directions.
+    pub(super) fn fail_path(&mut self) {
+        self.path_has_failed = true;
+        self.requests.retain(|packet| packet.path == 1);
+        self.responses.retain(|packet| packet.path == 1);
     }
 
     /// The responder expects the packet after those that are executed.

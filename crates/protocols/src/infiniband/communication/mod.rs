@@ -3,8 +3,10 @@
 //! [`Manager`] is the state machine of one port. It knows no clock, no memory and no network: datagrams, timers and events go to an outbox. States and
 //! answers to duplicates are those of Linux' `ib_cm`, where the specification leaves them open.
 
+mod alternate;
 #[cfg(test)]
 mod checks;
+mod event;
 mod mutation;
 mod receive;
 mod resolution;
@@ -15,9 +17,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fabricsim_wire::field::Octets;
 use fabricsim_wire::ids::{CommId, Lid, Qpn, ServiceId, TransactionId};
-use fabricsim_wire::mad::cm::{CmMad, CmMessage, Dreq, Mra, Rej, RejReason, Rep, Req, Rtu, SidrRep, SidrReq};
+use fabricsim_wire::mad::cm::{CmMad, CmMessage, Dreq, Mra, Rej, RejReason, Rep, Req, Rtu};
 
 use super::mutation::mutations;
+use alternate::PathLoad;
+pub use event::{CmError, CmEvent, CmOutbox, CmState};
 use mutation::Mutation;
 use resolution::Resolution;
 pub use resolution::{SIDR_REJECTED, SIDR_UNSUPPORTED, SIDR_VALID};
@@ -40,90 +44,6 @@ impl Default for ManagerOptions {
     }
 }
 
-/// What happened to a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(clippy::large_enum_variant, reason = "events are few, and carry the private data of their message")]
-pub enum CmEvent {
-    /// A REQ for a service that is listened on: [`Manager::accept`] or [`Manager::reject`] answers.
-    Requested(CommId, Lid, Req),
-    /// A REP: [`Manager::confirm`] or [`Manager::reject`] answers.
-    Replied(CommId, Rep),
-    /// Both ends are ready.
-    Established(CommId),
-    /// A REJ, with its reason and private data.
-    Rejected(CommId, RejReason, Octets<148>),
-    /// No answer to any copy of a REQ, REP or SIDR_REQ.
-    Unreachable(CommId),
-    /// The connection is released, or its peer does not know it.
-    Disconnected(CommId),
-    /// The connection is not remembered any more: its queue pair may be used again.
-    TimeWaitExit(CommId),
-    /// A SIDR_REQ for a service that is listened on: [`Manager::answer`] answers.
-    Resolving(CommId, Lid, SidrReq),
-    /// A SIDR_REP, whatever its status. Its number is not known any more.
-    Resolved(CommId, SidrRep),
-}
-
-impl CmEvent {
-    /// Number of its connection.
-    pub const fn id(&self) -> CommId {
-        match *self {
-            Self::Requested(id, ..)
-            | Self::Replied(id, _)
-            | Self::Established(id)
-            | Self::Rejected(id, ..)
-            | Self::Unreachable(id)
-            | Self::Disconnected(id)
-            | Self::TimeWaitExit(id)
-            | Self::Resolving(id, ..)
-            | Self::Resolved(id, _) => id,
-        }
-    }
-}
-
-/// What a manager needs of its adapter.
-pub trait CmOutbox {
-    /// A datagram is to be sent to the general services of a port.
-    fn send(&mut self, to: Lid, mad: CmMad);
-    /// A connection's timer is to be set to 4.096 us x 2^n, or is not needed.
-    fn timer(&mut self, id: CommId, code: Option<u8>);
-    /// Something has happened.
-    fn event(&mut self, event: CmEvent);
-}
-
-/// A call that does not fit the state of its connection (`EINVAL`).
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CmError {
-    /// There is no such connection.
-    #[error("there is no connection {0}")]
-    Unknown(u32),
-    /// The connection is in another state.
-    #[error("connection {0} is in the state {1:?}: must be {2}")]
-    State(u32, CmState, &'static str),
-    /// The service is listened on already.
-    #[error("service {0} is listened on already")]
-    Busy(ServiceId),
-}
-
-/// State of a connection (section 12.9.7).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum CmState {
-    /// A REQ was sent.
-    ReqSent,
-    /// A REQ has arrived.
-    ReqReceived,
-    /// A REP was sent.
-    RepSent,
-    /// A REP has arrived.
-    RepReceived,
-    /// Both ends are ready.
-    Established,
-    /// A DREQ was sent.
-    DreqSent,
-    /// It has ended; late messages may arrive.
-    TimeWait,
-}
-
 /// One end of a connection.
 #[derive(Clone, Debug, PartialEq)]
 struct Connection {
@@ -134,10 +54,14 @@ struct Connection {
     qpn: Qpn,
     peer_qpn: Option<Qpn>,
     state: CmState,
+    /// This end has requested it.
+    is_active: bool,
     transaction: TransactionId,
     /// The last message, which is retransmitted if it is not answered, or if the message that it answers comes again.
     last: Option<CmMad>,
     retries: u8,
+    /// The latest alternate path, if there was one.
+    path: Option<Box<PathLoad>>,
 }
 
 /// Connections of a port.
@@ -217,9 +141,11 @@ impl Manager {
                 qpn: req.local_qpn,
                 peer_qpn: None,
                 state: CmState::ReqSent,
+                is_active: true,
                 transaction,
                 last: None,
                 retries: self.options.retries,
+                path: None,
             },
         );
         self.say(id, &CmMessage::REQ(req), true, out);
@@ -312,6 +238,10 @@ impl Manager {
         if connection.state == CmState::TimeWait {
             self.connections.remove(&id);
             out.event(CmEvent::TimeWaitExit(id));
+            return;
+        }
+        if connection.state == CmState::Established {
+            self.expire_path(id, out);
             return;
         }
         if connection.retries > 0 || never_ends {

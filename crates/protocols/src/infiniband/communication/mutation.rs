@@ -39,6 +39,16 @@ pub(crate) enum Mutation {
     IgnoreUnknownService,
     /// An MRA changes nothing.
     IgnoreMra,
+    /// A LAP without answer is not retransmitted.
+    NeverLoadAgain,
+    /// A LAP that comes again is a new one.
+    LoadAgain,
+    /// A LAP that comes again is not answered.
+    IgnoreRepeatedLap,
+    /// An APR is taken that answers no LAP.
+    AnyApr,
+    /// An APR is not taken.
+    IgnoreApr,
     /// A SIDR_REQ without answer is not retransmitted.
     NeverResolveAgain,
     /// Retransmissions of a SIDR_REQ are not counted.

@@ -27,6 +27,8 @@ impl Manager {
                     self.release(id, out);
                 }
             }
+            Some(CmMessage::LAP(lap)) => self.path_requested(from, transaction, lap, out),
+            Some(CmMessage::APR(apr)) => self.path_answered(from, transaction, apr, out),
             Some(CmMessage::SIDR_REQ(req)) => self.resolving(from, transaction, req, out),
             Some(CmMessage::SIDR_REP(rep)) => self.resolved(from, rep, out),
             _ => {}
@@ -34,7 +36,7 @@ impl Manager {
     }
 
     /// The connection with a number of this end, and that peer.
-    fn find(&self, from: Lid, id: CommId) -> Option<CommId> {
+    pub(super) fn find(&self, from: Lid, id: CommId) -> Option<CommId> {
         self.connections.get(&id).filter(|connection| connection.peer == from).map(|_| id)
     }
 
@@ -75,9 +77,11 @@ impl Manager {
                 qpn: Qpn(0),
                 peer_qpn: Some(req.local_qpn),
                 state: CmState::ReqReceived,
+                is_active: false,
                 transaction,
                 last: None,
                 retries: self.options.retries,
+                path: None,
             },
         );
         out.event(CmEvent::Requested(id, from, req));
@@ -100,6 +104,7 @@ impl Manager {
         let awaited = match mra.message {
             0 => CmState::ReqSent,
             1 => CmState::RepSent,
+            2 => return self.delay_path(id, mra.service_timeout, out),
             _ => return,
         };
         if connection.state == awaited && !is_ignored {

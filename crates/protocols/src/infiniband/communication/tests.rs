@@ -1,5 +1,6 @@
 //! One exchange after the other, with the messages that cross the wire.
 
+mod alternate;
 mod messages;
 
 use std::collections::VecDeque;
@@ -96,6 +97,8 @@ fn name(mad: &CmMad) -> &'static str {
         Some(CmMessage::MRA(_)) => "MRA",
         Some(CmMessage::DREQ(_)) => "DREQ",
         Some(CmMessage::DREP(_)) => "DREP",
+        Some(CmMessage::LAP(_)) => "LAP",
+        Some(CmMessage::APR(_)) => "APR",
         Some(CmMessage::SIDR_REQ(_)) => "SIDR_REQ",
         Some(CmMessage::SIDR_REP(_)) => "SIDR_REP",
         _ => "other",

@@ -60,6 +60,10 @@ pub trait RequesterOutbox {
     fn timer(&mut self, runs: bool);
     /// Nothing may be sent for the time of an RNR NAK; then [`Requester::ready`] is to be called.
     fn wait(&mut self, time: RnrTimer);
+    /// The retries are exceeded. True if the connection goes on over its second path: then there are as many retries as at first.
+    fn migrate(&mut self) -> bool {
+        false
+    }
     /// Data of an RDMA READ has arrived: `length` bytes from `offset` of the work request `id`.
     fn read(&mut self, id: u64, offset: u32, length: u32);
     /// A work request has ended.
@@ -177,6 +181,11 @@ impl Requester {
         self.queue.push_back(Entry { work, first: self.end, packets: count, number: self.posted, srq });
         self.end = self.end + count;
         Ok(())
+    }
+
+    /// Sets the partition: of packets that are built from now on, and of those that it takes.
+    pub fn set_p_key(&mut self, p_key: PKey) {
+        self.options.p_key = p_key;
     }
 
     /// Requests that have not ended.

@@ -33,13 +33,19 @@ impl Requester {
         self.fail(Status::Flushed, out);
     }
 
-    /// Sends everything anew that is not acknowledged, if that is allowed once more.
+    /// Sends everything anew that is not acknowledged, if that is allowed once more, or on the second path.
     pub(super) fn retry(&mut self, out: &mut impl RequesterOutbox) {
-        if self.retries == 0 {
+        if self.retries > 0 {
+            self.retries -= u8::from(!self.mutated(Mutation::RetryForEver));
+        } else if out.migrate() {
+            // What is sent now is the first copy on its path.
+            if !self.mutated(Mutation::MigrateWithoutRetries) {
+                self.retries = self.options.retries;
+            }
+        } else {
             self.fail(Status::RetriesExceeded, out);
             return;
         }
-        self.retries -= u8::from(!self.mutated(Mutation::RetryForEver));
         if !self.mutated(Mutation::StayInPlace) {
             self.go_back();
         }

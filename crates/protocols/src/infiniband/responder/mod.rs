@@ -246,6 +246,11 @@ impl Responder {
         Self { service: Service::Xrc, ..Self::new(options, first) }
     }
 
+    /// Sets the partition: of packets that are built from now on, and of those that it takes.
+    pub fn set_p_key(&mut self, p_key: PKey) {
+        self.options.p_key = p_key;
+    }
+
     /// Number of the next packet that it executes: `rq_psn` of `ibv_query_qp`.
     pub fn expected(&self) -> Psn {
         self.expected

@@ -41,6 +41,11 @@ impl UcRequester {
         Self { options, queue: VecDeque::new(), next: first, sent: 0, is_broken: false }
     }
 
+    /// Sets the partition: of packets that are built from now on, and of those that it takes.
+    pub fn set_p_key(&mut self, p_key: PKey) {
+        self.options.p_key = p_key;
+    }
+
     /// Adds a request to the send queue. In the error state it ends as flushed.
     pub fn post(&mut self, work: Work, out: &mut impl RequesterOutbox) -> Result<(), UnreliablePostError> {
         let refused = match (work.verb, work.extra) {

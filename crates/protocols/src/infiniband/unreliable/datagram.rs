@@ -51,6 +51,11 @@ impl UdRequester {
         Self { options, queue: VecDeque::new(), next: first, is_broken: false }
     }
 
+    /// Sets the partition: of packets that are built from now on, and of those that it takes.
+    pub fn set_p_key(&mut self, p_key: PKey) {
+        self.options.p_key = p_key;
+    }
+
     /// Adds a SEND of at most the MTU to the send queue. In the error state it ends as flushed.
     pub fn post(
         &mut self,

@@ -5,6 +5,7 @@
 
 use fabricsim_wire::Psn;
 use fabricsim_wire::headers::{Headers, Operands, Service};
+use fabricsim_wire::ids::PKey;
 
 use super::{UcOptions, UnreliableCounters};
 use crate::infiniband::data::Part;
@@ -36,6 +37,11 @@ impl UcResponder {
     pub fn new(options: UcOptions, first: Psn) -> Self {
         let counters = UnreliableCounters::default();
         Self { options, expected: first, message: None, spare: None, counters, is_broken: false }
+    }
+
+    /// Sets the partition: of packets that are built from now on, and of those that it takes.
+    pub fn set_p_key(&mut self, p_key: PKey) {
+        self.options.p_key = p_key;
     }
 
     /// What was executed and dropped.

@@ -1,7 +1,7 @@
 //! Responder of unreliable datagrams (IBA volume 1, section 9.8.3).
 
 use fabricsim_wire::headers::{Address, Headers, Operands, Operation, Service};
-use fabricsim_wire::ids::Qpn;
+use fabricsim_wire::ids::{PKey, Qpn};
 
 use super::{UdOptions, UnreliableCounters};
 use crate::infiniband::{Extra, Placement, Receive, Received, ResponderOutbox, Status};
@@ -35,6 +35,11 @@ impl UdResponder {
     /// A responder.
     pub fn new(options: UdOptions) -> Self {
         Self { options, spare: None, counters: UnreliableCounters::default(), is_broken: false }
+    }
+
+    /// Sets the partition: of packets that are built from now on, and of those that it takes.
+    pub fn set_p_key(&mut self, p_key: PKey) {
+        self.options.p_key = p_key;
     }
 
     /// What was executed and dropped.

@@ -8,13 +8,14 @@ use std::collections::BTreeMap;
 
 use fabricsim_wire::field::Octets;
 use fabricsim_wire::ids::{CommId, Lid, Qpn, ServiceId};
-use fabricsim_wire::mad::cm::{CmMessage, RejReason, Rep, Req};
+use fabricsim_wire::mad::cm::{Apr, CmMessage, Lap, RejReason, Rep, Req};
 use stateright::Model;
 
+use super::alternate::PathState;
 use super::mutation::Mutation;
-use super::{CmEvent, CmState, Manager, ManagerOptions};
+use super::{CmEvent, CmState, Connection, Manager, ManagerOptions};
 use crate::explore::{Ending, Verdict, explore};
-use world::{FAULTS, Fault, Out, Seen, World};
+use world::{FAULTS, Fault, Out, PathSeen, Seen, World};
 
 const SERVICE: ServiceId = ServiceId(0x0106_0001);
 const RETRIES: u8 = 1;
@@ -33,6 +34,8 @@ struct Configuration {
     duplicates: u8,
     /// Time-outs while datagrams are in flight.
     early: u8,
+    /// Alternate paths that the first port's program loads.
+    loads: u8,
     mutation: Option<Mutation>,
 }
 
@@ -43,6 +46,8 @@ enum Step {
     Reject(CommId),
     Confirm(CommId),
     Release(usize, CommId),
+    Load(CommId),
+    AnswerPath(CommId),
     Arrive(usize, usize),
     Lose(usize, usize),
     Copy(usize, usize),
@@ -88,6 +93,16 @@ impl Configuration {
             Step::Release(end, id) => {
                 world.ends[end].disconnect(id, &mut out).unwrap();
                 end
+            }
+            Step::Load(id) => {
+                world.loads -= 1;
+                world.ends[0].load_path(id, Lap::default(), &mut out).unwrap();
+                world.paths[0].push(PathSeen::Sent);
+                0
+            }
+            Step::AnswerPath(id) => {
+                world.ends[1].answer_path(id, Apr::default(), &mut out).unwrap();
+                1
             }
             _ => return,
         };
@@ -144,6 +159,8 @@ impl Model for Configuration {
             losses: self.losses,
             duplicates: self.duplicates,
             early: self.early,
+            loads: self.loads,
+            paths: Default::default(),
             fault: None,
         }]
     }
@@ -162,6 +179,13 @@ impl Model for Configuration {
                 steps.push(Step::Confirm(id));
             }
         }
+        let pending =
+            |of: &Connection| of.path.as_ref().is_some_and(|path| path.state == PathState::Received);
+        for (&id, of) in &world.ends[1].connections {
+            if of.state == CmState::Established && pending(of) {
+                steps.push(Step::AnswerPath(id));
+            }
+        }
         // Datagrams arrive, and programs answer, before a timer ends; else it ends early.
         let is_pending = !steps.is_empty();
         let is_quiet = !is_pending && world.wires.iter().all(Vec::is_empty);
@@ -169,6 +193,10 @@ impl Model for Configuration {
             for (&id, of) in &world.ends[end].connections {
                 if self.releases[end] && of.state == CmState::Established {
                     steps.push(Step::Release(end, id));
+                }
+                let waits = of.path.as_ref().is_some_and(|path| path.state == PathState::Sent);
+                if world.loads > 0 && end == 0 && of.state == CmState::Established && !waits {
+                    steps.push(Step::Load(id));
                 }
                 if world.restarts > 0 && end == 1 && of.state == CmState::Established {
                     steps.push(Step::Restart);
@@ -260,6 +288,7 @@ const PLAIN: Configuration = Configuration {
     losses: 1,
     duplicates: 1,
     early: 0,
+    loads: 0,
     mutation: None,
 };
 
@@ -269,6 +298,16 @@ fn configurations() -> Vec<Configuration> {
         Configuration { name: "many losses", losses: 3, duplicates: 0, ..PLAIN },
         Configuration { name: "early time-outs", losses: 1, duplicates: 0, early: 1, ..PLAIN },
         Configuration { name: "copies", losses: 0, duplicates: 2, releases: [true, false], ..PLAIN },
+        Configuration { name: "alternate path", loads: 1, ..PLAIN },
+        Configuration {
+            name: "two alternate paths",
+            loads: 2,
+            releases: [true, false],
+            losses: 1,
+            duplicates: 1,
+            ..PLAIN
+        },
+        Configuration { name: "alternate path, early time-outs", loads: 1, duplicates: 0, early: 1, ..PLAIN },
         Configuration { name: "rejected", accepts: false, ..PLAIN },
         Configuration { name: "no listener", listens: false, losses: 2, ..PLAIN },
         Configuration {
@@ -306,7 +345,7 @@ enum Harm {
     NoEnd,
 }
 
-const ALL: [(Mutation, Harm); 17] = [
+const ALL: [(Mutation, Harm); 22] = [
     (Mutation::NeverRetransmit, Harm::Broken(Fault::GaveUp)),
     (Mutation::RetryForEver, Harm::Broken(Fault::Copies)),
     (Mutation::GiveUpSilently, Harm::Broken(Fault::Unanswered)),
@@ -325,6 +364,11 @@ const ALL: [(Mutation, Harm); 17] = [
     (Mutation::AcceptStale, Harm::Broken(Fault::Stale)),
     (Mutation::KeepStale, Harm::NoEnd),
     (Mutation::IgnoreUnknownService, Harm::Broken(Fault::Unanswered)),
+    (Mutation::NeverLoadAgain, Harm::Broken(Fault::GaveUp)),
+    (Mutation::LoadAgain, Harm::Broken(Fault::Twice)),
+    (Mutation::IgnoreRepeatedLap, Harm::Broken(Fault::GaveUp)),
+    (Mutation::AnyApr, Harm::Broken(Fault::Order)),
+    (Mutation::IgnoreApr, Harm::Broken(Fault::GaveUp)),
 ];
 
 #[test]

@@ -22,6 +22,17 @@ pub(super) enum Seen {
     Exit,
     /// Of a service, which has a check of its own.
     Resolution,
+    /// Of an alternate path.
+    Path,
+}
+
+/// What is known of alternate paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum PathSeen {
+    /// A LAP is sent, or has arrived.
+    Sent,
+    /// It is answered, or given up.
+    Ended,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +68,9 @@ pub(super) struct World {
     pub(super) losses: u8,
     pub(super) duplicates: u8,
     pub(super) early: u8,
+    pub(super) loads: u8,
+    /// LAPs of the first end and what it has seen of them; LAPs that the second end has seen.
+    pub(super) paths: [Vec<PathSeen>; 2],
     pub(super) fault: Option<u8>,
 }
 
@@ -67,6 +81,11 @@ impl Hash for World {
             for (id, of) in &end.connections {
                 (id, of.peer, of.peer_id, of.qpn, of.peer_qpn, of.state, of.retries).hash(state);
                 of.last.map(|mad| bytes(&mad)).hash(state);
+                of.is_active.hash(state);
+                if let Some(path) = &of.path {
+                    (path.state, path.transaction, path.retries).hash(state);
+                    path.last.map(|mad| bytes(&mad)).hash(state);
+                }
             }
         }
         for wire in &self.wires {
@@ -76,6 +95,7 @@ impl Hash for World {
             }
         }
         (&self.timers, &self.logs, &self.sent).hash(state);
+        (self.loads, &self.paths).hash(state);
         (self.requests, self.restarts, self.losses, self.duplicates, self.early, self.fault).hash(state);
     }
 }
@@ -135,6 +155,10 @@ impl World {
         }
         for event in out.events {
             let (id, seen) = kind(&event);
+            if seen == Seen::Path {
+                self.take_path_event(end, &event, used);
+                continue;
+            }
             if seen == Seen::Unreachable && used <= RETRIES {
                 self.break_rule(Fault::GaveUp);
             }
@@ -146,6 +170,25 @@ impl World {
             }
         }
         self.check();
+    }
+
+    /// The second end sees each LAP once; the first one sees one answer, or none if more is lost than it may retransmit.
+    fn take_path_event(&mut self, end: usize, event: &CmEvent, used: u8) {
+        if end == 1 {
+            self.paths[1].push(PathSeen::Sent);
+            let sent = self.paths[0].iter().filter(|seen| **seen == PathSeen::Sent).count();
+            if self.paths[1].len() > sent {
+                self.break_rule(Fault::Twice);
+            }
+            return;
+        }
+        if self.paths[0].last() != Some(&PathSeen::Sent) {
+            self.break_rule(Fault::Order);
+        }
+        if matches!(event, CmEvent::PathUnanswered(_)) && used <= RETRIES {
+            self.break_rule(Fault::GaveUp);
+        }
+        self.paths[0].push(PathSeen::Ended);
     }
 
     fn count(&mut self, end: usize, mad: &CmMad) {
@@ -194,6 +237,9 @@ pub(super) fn kind(event: &CmEvent) -> (CommId, Seen) {
         CmEvent::Unreachable(id) => (id, Seen::Unreachable),
         CmEvent::Disconnected(id) => (id, Seen::Disconnected),
         CmEvent::TimeWaitExit(id) => (id, Seen::Exit),
+        CmEvent::PathRequested(id, _) | CmEvent::PathAnswered(id, _) | CmEvent::PathUnanswered(id) => {
+            (id, Seen::Path)
+        }
         CmEvent::Resolving(id, ..) | CmEvent::Resolved(id, _) => (id, Seen::Resolution),
     }
 }
@@ -208,6 +254,6 @@ pub(super) fn follows(before: Option<Seen>, seen: Seen) -> bool {
         Some(Seen::Replied) => matches!(seen, Seen::Established | Seen::Rejected),
         Some(Seen::Established) => seen == Seen::Disconnected,
         Some(Seen::Disconnected) => seen == Seen::Exit,
-        Some(Seen::Rejected | Seen::Unreachable | Seen::Exit | Seen::Resolution) => false,
+        Some(Seen::Rejected | Seen::Unreachable | Seen::Exit | Seen::Resolution | Seen::Path) => false,
     }
 }
