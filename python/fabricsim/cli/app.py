@@ -47,6 +47,7 @@ from fabricsim.cli.tables import print_facts, print_result
 from fabricsim.cli.tune import tune
 from fabricsim.cli.what_if import what_if
 from fabricsim.errors import FabricsimError
+from fabricsim.hot_links import as_dicts
 from fabricsim.native import schema as experiment_schema
 from fabricsim.native import version as engine_version
 from fabricsim.results import Result
@@ -131,6 +132,7 @@ def run(
         json,
         lambda: {
             **result.as_dict(),
+            "hottest_links": as_dicts(result),
             "warnings": warnings,
             **({} if part is None else {"bound": part}),
         },

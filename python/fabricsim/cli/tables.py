@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from fabricsim.cli.repeated_tables import print_repeated
 from fabricsim.cli.routers import print_routers
 from fabricsim.cli.traffic import print_entries, print_flows
 from fabricsim.cli.transport import print_messages, transport_rows
+from fabricsim.hot_links import sentences
 from fabricsim.results import Result, flatten
 from fabricsim.sweep import SweepResult
 from fabricsim.sweep.table import BOUND
@@ -41,7 +43,9 @@ _COUNTS = ("injected", "delivered", "in_flight", "dropped")
 
 
 def print_result(result: Result, console: Console, said: Collection[str] = ()) -> None:
-    """Entries, flows, totals and warnings of a run, but for the warnings that have been said."""
+    """Hottest links, entries, flows, totals and warnings of a run, but for the warnings that have been said."""
+    for line in sentences(result):
+        console.print(textwrap.fill(line, 80, break_long_words=False, break_on_hyphens=False), markup=False)
     print_entries(result, console)
     if "flows" in result.frames and len(result.flows):
         print_flows(result, console)
