@@ -12,8 +12,8 @@ from fabricsim import catalogue
 from fabricsim.errors import InputError
 from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
-from fabricsim.plots.theme import COLOURS, line_look, new_figure, style
-from fabricsim.plots.throughput import MOST_LINES, flow_names, time_scale
+from fabricsim.plots.entities import MOST_LINES, flow_looks, flow_names
+from fabricsim.plots.theme import COLOURS, beside, head, line_look, new_figure, style, time_scale
 from fabricsim.results import Result, tree_spans
 
 Panel = Callable[[Axes, Result, float], None]
@@ -45,8 +45,8 @@ def congestion(result: Result) -> Figure:
         rows = figure.subplots(len(panels), 1, sharex=True, squeeze=False, gridspec_kw=grid)[:, 0]
         for axes, panel in zip(rows, panels, strict=True):
             panel(axes, result, scale)
-            axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0.0)
-        rows[0].set_title(f"{result.title}: congestion")
+            beside(axes)
+        head(figure, f"{result.title}: congestion")
         rows[0].set_xlim(0.0, _longest_ns(result) / scale)
         rows[-1].set_xlabel(f"simulated time ({unit})")
     return figure
@@ -104,8 +104,10 @@ def _levels(axes: Axes, result: Result, scale: float) -> None:
     )
     wide = wide.sort_index()
     strongest = wide.mean().sort_values(ascending=column == "rate_mbps", kind="stable").index[:MOST_LINES]
-    for number, name in enumerate(wide.columns[wide.columns.isin(strongest)]):
-        axes.step(wide.index / scale, wide[name], where="post", label=name, **line_look(number))
+    shown = [str(name) for name in wide.columns[wide.columns.isin(strongest)]]
+    looks = flow_looks(result, shown)
+    for name in shown:
+        axes.step(wide.index / scale, wide[name], where="post", label=name, **looks[name])
     rest = wide.drop(columns=strongest)
     if rest.shape[1]:
         label = f"mean of {rest.shape[1]} others"
@@ -143,9 +145,7 @@ def _roots(axes: Axes, result: Result, scale: float) -> None:
     axes.set_ylim(len(shown) - 0.4, -0.6)
     others = len(counts) - len(shown)
     axes.set_ylabel("roots" + (f"\n(not shown: {others})" if others else ""))
-    axes.plot(
-        [], [], color="0.5", linewidth=6.0, label="more waits than the threshold,\nthough there are credits"
-    )
+    axes.plot([], [], color="0.5", linewidth=6.0, label="root: above the threshold,\nwith credits")
 
 
 def _root_names(trees: pd.DataFrame) -> pd.Series[str]:
