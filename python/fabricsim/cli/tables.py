@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -151,7 +151,7 @@ def print_facts(facts: Mapping[str, Any], console: Console) -> None:
         console.print(f"deadlock check: {verdict['verdict']}", markup=False)
 
 
-_UNITS = {
+_UNITS: dict[str, Callable[[Any], str]] = {
     "ns": lambda value: f"{value:,.6g} ns",
     "gbps": lambda value: f"{value:,.6g} Gb/s",
     "bytes": lambda value: f"{value:,} B",

@@ -35,7 +35,8 @@ def sets_of_seeds(found: RepeatedComparison) -> Figure:
         axes = figure.add_subplot()
         for at, (row, scale) in enumerate(zip(others.to_dict("records"), base, strict=True)):
             real = row["verdict"] not in (NONE, EQUAL)
-            low, high = (100.0 * (row["difference"] - row["difference_low"]) / scale,) * 2
+            # Of equal sets rounding may leave less than nothing.
+            low, high = (max(0.0, 100.0 * (row["difference"] - row["difference_low"]) / scale),) * 2
             axes.errorbar(
                 [100.0 * row["difference"] / scale],
                 [at],
