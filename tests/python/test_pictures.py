@@ -308,3 +308,13 @@ def test_titles_are_those_of_experiments(fake: None) -> None:
     for name in ("bars", "seeds"):
         title = SWEPT_PICTURES[name]().get_suptitle()
         assert title.startswith("Mesh under uniform traffic:"), name
+
+
+@pytest.mark.usefixtures("real")
+def test_marks_of_short_bins_are_summed_up() -> None:
+    marked = tree().table("run_series")["marked"]
+    assert marked.max() <= 2
+    (line,) = [line for line in plots.congestion(tree()).axes[1].lines if "FECN" in str(line.get_label())]
+    shown = np.asarray(line.get_ydata(), float)
+    assert 90 <= len(shown) <= 110
+    assert shown.sum() == marked.sum() > 0

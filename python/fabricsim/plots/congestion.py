@@ -25,6 +25,8 @@ _COUNTS = {
     "victims": "victims (flows)",
     "branches": "branches (outputs)",
 }
+MOST_BINS = 100
+"""Bins of marks and notifications; shorter ones are summed up."""
 _MARKS = (("marked", "packets marked (FECN)"), ("notified", "notifications received (BECN)"))
 
 
@@ -121,6 +123,11 @@ def _levels(axes: Axes, result: Result, scale: float) -> None:
 def _marks(axes: Axes, result: Result, scale: float) -> None:
     run = _table(result, "run_series")
     width = float(run["time_ns"].diff().median()) if len(run) > 1 else _longest_ns(result)
+    if (together := len(run) // MOST_BINS) > 1:  # in short bins there is a packet or none
+        number = np.arange(len(run)) // together
+        names = [column for column, _ in _MARKS]
+        run = run.groupby(number).agg({"time_ns": "first", **dict.fromkeys(names, "sum")})
+        width *= together
     bin_scale, unit = time_scale(2 * width)
     for number, (column, label) in enumerate(_MARKS):
         axes.step(run["time_ns"] / scale, run[column], where="post", label=label, **line_look(number))
