@@ -62,6 +62,21 @@ def key(name: str) -> Entry:
     return Entry(name, name.replace("_", " ").replace(".", " "))
 
 
+def is_known(name: str) -> bool:
+    """True if some run may have this key of the summary."""
+    entries = name.startswith(("traffic.", "jobs."))
+    return (
+        name in _keys()
+        or any(pattern.fullmatch(name) for pattern, _ in _patterns())
+        or (entries and _of_entry(name) is not None)
+    )
+
+
+def names() -> list[str]:
+    """All keys of summaries, without those of lists and maps."""
+    return [name for name in _keys() if "[]" not in name and ".*" not in name]
+
+
 def _of_entry(name: str) -> Entry | None:
     """A figure of an entry of the traffic list, or of a job: `traffic.incast.latency_ns.mean`."""
     for key_of, entry in _keys().items():

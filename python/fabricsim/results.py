@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -168,6 +169,15 @@ class Result(Shown):
         if "capture" in self.manifest:
             extra["capture"] = self.manifest["capture"]
         return cast("dict[str, Any]", finite({**self.manifest["summary"], **extra}))
+
+
+def title_of(manifest: Mapping[str, Any]) -> str:
+    """Title of the experiment of a sweep or study, or the name of its file."""
+    try:
+        title = tomllib.loads(str(manifest.get("experiment", ""))).get("title")
+    except tomllib.TOMLDecodeError:
+        title = None
+    return str(title or manifest.get("name", ""))
 
 
 def frames_of(outcome: NativeOutcome) -> dict[str, pd.DataFrame]:

@@ -13,7 +13,7 @@ from matplotlib.container import BarContainer
 import fabricsim as fs
 from fabricsim import plots
 from fabricsim.plots.links import _bend
-from fabricsim.plots.throughput import time_scale
+from fabricsim.plots.theme import time_scale
 
 
 @pytest.fixture
@@ -49,8 +49,9 @@ def test_throughput_of_many_flows_shows_the_largest_and_the_mean_of_the_rest(res
 def test_links_are_coloured_by_use(result: fs.Result) -> None:
     figure = plots.links(result)
     (lines,) = [c for c in figure.axes[0].collections if hasattr(c, "get_segments")]
-    np.testing.assert_array_equal(lines.get_array(), [0.1, 0.5, 1.0, 0.2])
-    there, back = lines.get_segments()[1], lines.get_segments()[2]
+    # The busiest is drawn last.
+    np.testing.assert_array_equal(lines.get_array(), [0.1, 0.2, 0.5, 1.0])
+    there, back = lines.get_segments()[2], lines.get_segments()[3]
     assert there[0][1] < 0 < back[0][1]  # eastward keeps to the south, westward to the north
 
 
@@ -81,7 +82,7 @@ def test_parallel_cables_are_one_line_with_their_mean(result: fs.Result) -> None
     links = pd.DataFrame({"link": names, "lane": 0, "utilisation": [0.1, 0.5, 1.0, 0.2, 0.4, 0.3]})
     figure = plots.links(replace(result, frames={**result.frames, "links": links}))
     (lines,) = [found for found in figure.axes[0].collections if found.get_array() is not None]
-    assert np.asarray(lines.get_array()) == pytest.approx([0.1, 0.75, 0.3, 0.3])
+    assert np.asarray(lines.get_array()) == pytest.approx([0.1, 0.3, 0.3, 0.75])
 
 
 def test_a_run_without_a_table_says_so(result: fs.Result) -> None:

@@ -28,7 +28,7 @@ def drawn(file: Path, metric: str, **wanted: Any) -> Any:
 def test_one_parameter_is_a_line(experiment: Path) -> None:
     (axes,) = drawn(experiment, "accepted_load", vary={"links.all.latency": LATENCIES}).axes
     assert list(axes.lines[0].get_xdata()) == [1.0, 10.0, 100.0, 1000.0]
-    assert axes.get_xlabel() == "links.all.latency (ns)"
+    assert axes.get_xlabel() == "latency, links all (ns)"
     assert axes.get_xscale() == "log"
 
 
@@ -50,15 +50,15 @@ def test_two_parameters_of_numbers_are_a_heat_map(experiment: Path) -> None:
     figure = drawn(experiment, "offered_load", vary={LOAD: loads, "links.all.latency": LATENCIES})
     axes, bar = figure.axes
     np.testing.assert_allclose(axes.images[0].get_array(), np.repeat(loads, 4).reshape(4, 4))
-    assert (axes.get_ylabel(), axes.get_xlabel()) == (LOAD, "links.all.latency (ns)")
-    assert bar.get_ylabel() == "offered_load (fraction)"
+    assert (axes.get_ylabel(), axes.get_xlabel()) == ("load, traffic 0", "latency, links all (ns)")
+    assert bar.get_ylabel() == "offered load (fraction)"
 
 
 def test_points_drawn_at_random_are_a_panel_for_each_parameter(experiment: Path) -> None:
     keys = {LOAD: Range(0.1, 0.5), "links.all.latency": Range("1 ns", "1 us", "log")}
     figure = drawn(experiment, "accepted_load", random={"samples": 9, "keys": keys})
     panels = [axes for axes in figure.axes if axes.get_visible()]
-    assert [axes.get_xlabel() for axes in panels] == [LOAD, "links.all.latency (ns)"]
+    assert [axes.get_xlabel() for axes in panels] == ["load, traffic 0", "latency, links all (ns)"]
     np.testing.assert_allclose(panels[0].lines[0].get_xdata(), panels[0].lines[0].get_ydata())
 
 
@@ -73,7 +73,7 @@ def test_keys_that_vary_together_are_one_axis(experiment: Path) -> None:
     (axes,) = drawn(
         experiment, "offered_load", zip={LOAD: [0.1, 0.2, 0.3], "title": ["'a'", "'b'", "'c'"]}
     ).axes
-    assert axes.get_xlabel() == f"{LOAD}, with title"
+    assert axes.get_xlabel() == "load, traffic 0\nwith title"
     np.testing.assert_allclose(axes.lines[0].get_ydata(), [0.1, 0.2, 0.3])
 
 

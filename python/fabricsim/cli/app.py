@@ -9,6 +9,7 @@ import typer
 from fabricsim.cli.age_parameters import age_parameters
 from fabricsim.cli.bound import bound, print_reached, reached
 from fabricsim.cli.capture import capture, notes
+from fabricsim.cli.commands import Commands
 from fabricsim.cli.compare import compare
 from fabricsim.cli.dissect import dissect
 from fabricsim.cli.files import ForceFile, OutFile, write
@@ -47,6 +48,7 @@ from fabricsim.cli.tables import print_facts, print_result
 from fabricsim.cli.tune import tune
 from fabricsim.cli.what_if import what_if
 from fabricsim.errors import FabricsimError
+from fabricsim.hot_links import as_dicts
 from fabricsim.native import schema as experiment_schema
 from fabricsim.native import version as engine_version
 from fabricsim.results import Result
@@ -57,6 +59,7 @@ from fabricsim.sweep import plan
 
 app = typer.Typer(
     name="fabricsim",
+    cls=Commands,
     help="Packet-level simulation of lossless interconnects.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -131,6 +134,7 @@ def run(
         json,
         lambda: {
             **result.as_dict(),
+            "hottest_links": as_dicts(result),
             "warnings": warnings,
             **({} if part is None else {"bound": part}),
         },
@@ -179,10 +183,19 @@ def check(file: ExperimentFile, set: Set = None, json: Json = False) -> None:
     """Check an experiment file; --json prints it with all defaults filled in."""
     experiment = read(file, set)
     facts = experiment.check()
-    if facts.get("sweep"):
-        plan(experiment).check(experiment)
+    swept = plan(experiment) if facts.get("sweep") else None
+    if swept is not None:
+        swept.check(experiment)
     warnings = warn(experiment)
-    show(json, lambda: {**facts, "warnings": warnings}, lambda: output().print(f"{file}: good", markup=False))
+    points = None if swept is None else len(swept.points())
+    text = f"{file}: good" + (
+        "" if points is None else f", a sweep of {points:,} point{'' if points == 1 else 's'}"
+    )
+    show(
+        json,
+        lambda: {**facts, "warnings": warnings, **({} if points is None else {"points": points})},
+        lambda: output().print(text, markup=False),
+    )
 
 
 @app.command()

@@ -47,7 +47,7 @@ def import_(
     config: Annotated[
         str,
         typer.Option(
-            "--config", metavar="NAME", help="omnetpp: which [Config NAME] of the configuration file."
+            "--config", metavar="NAME", help="omnetpp: which \\[Config NAME] of the configuration file."
         ),
     ] = "General",
     lfts: Annotated[

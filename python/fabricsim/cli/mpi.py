@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from fabricsim.cli.commands import Commands
 from fabricsim.cli.files import write
 from fabricsim.cli.mpi_replay import replay
 from fabricsim.cli.mpi_report import Force, Goal, OutFolder, Paraver, Perfetto, Plot, Report, Requested
@@ -22,7 +23,7 @@ from fabricsim.mpi.run import DEFAULT_RATE, Abort, MpiRun, network_of
 from fabricsim.mpi.script import run_script
 from fabricsim.spec import parse_assignment
 
-mpi = typer.Typer(help="MPI programs of simulated ranks.", no_args_is_help=True)
+mpi = typer.Typer(cls=Commands, help="MPI programs of simulated ranks.", no_args_is_help=True)
 
 
 @mpi.callback()

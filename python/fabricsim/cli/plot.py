@@ -7,8 +7,26 @@ from typing import Annotated, Literal
 
 import typer
 
-from fabricsim.cli.state import output
+from fabricsim.cli.state import output, tell
 
+StyleOption = Annotated[
+    Literal["screen", "paper", "slides"],
+    typer.Option("--style", help="Sizes of text, lines and figures: for a screen, a paper, or slides."),
+]
+WidthOption = Annotated[
+    str | None,
+    typer.Option(
+        "--width",
+        metavar="WIDTH",
+        help="Width of the pictures: column (89 mm), page (183 mm), '120 mm', '3.5 in'.",
+    ),
+]
+LabelOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--label", metavar="NAME=TEXT", help="Write TEXT for a flow, host, link, title or axis. Repeatable."
+    ),
+]
 FormatOption = Annotated[
     Literal["png", "svg", "pdf"], typer.Option("--format", help="Format of the pictures.")
 ]
@@ -29,7 +47,9 @@ def plot(
     ] = None,
     kind: Annotated[
         list[str] | None,
-        typer.Option("--kind", help="Of a run: draw this picture (throughput, sequence, ...). Repeatable."),
+        typer.Option(
+            "--kind", help="Of a run: draw this picture (throughput, heat-map, sequence, ...). Repeatable."
+        ),
     ] = None,
     begin: Annotated[
         str | None,
@@ -49,10 +69,15 @@ def plot(
     switches: Annotated[
         bool, typer.Option("--switches", help="Of a capture: a column for each switch.")
     ] = False,
+    style: StyleOption = "screen",
+    width: WidthOption = None,
+    label: LabelOption = None,
 ) -> None:
     """Draw the pictures of a run or a sweep, or the packets of a capture one by one."""
-    from fabricsim.plots import Part, plot_folder  # noqa: PLC0415 - matplotlib takes long to import
+    from fabricsim.plots import Look, Part, label_of, look, plot_folder, width_of  # noqa: PLC0415 - matplotlib
 
     part = Part(begin, end, tuple(host or ()))
-    for picture in plot_folder(run, out, format, metric, kind, part, switches):
-        output().print(f"picture: {picture}", markup=False)
+    chosen = Look(style, None if width is None else width_of(width), label_of(label or ()))
+    with look(chosen):
+        for picture in plot_folder(run, out, format, metric, kind, part, switches, say=tell):
+            output().print(f"picture: {picture}", markup=False)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from fabricsim import catalogue
 from fabricsim.cli.interrupt import INTERRUPTED, Interrupt
 from fabricsim.cli.points import random_points, spelled_points, values_by_key
 from fabricsim.cli.progress import count_progress
@@ -34,9 +38,11 @@ from fabricsim.cli.state import (
     warn,
 )
 from fabricsim.cli.tables import print_sweep
+from fabricsim.errors import InputError
 from fabricsim.sweep import SweepResult
 from fabricsim.sweep import sweep as run_sweep
 from fabricsim.sweep.bounds import NO_BOUND
+from fabricsim.sweep.table import BOUND
 
 MOST_MESSAGES = 5
 """Maximum number of failed points reported one by one."""
@@ -107,6 +113,9 @@ def sweep(
     experiment = read(file, set)
     warn(experiment)
     drawn = random_points(experiment, random, samples, random_seed, latin_hypercube)
+    _check_metrics(
+        plot or (), [experiment.text, *(vary or ()), *(zip or ()), *(random or ()), *(point or ())]
+    )
     where = executor(jobs, dask, slurm, slurm_option)
     with Interrupt() as interrupt, count_progress("points") as on_point:
         result = in_folder(
@@ -133,6 +142,23 @@ def sweep(
     assert folder is not None
     show(json, result.as_dict, lambda: print_sweep(result, output()))
     _finish(result, folder, json, plot, stopped=bound and result.complete and interrupt.asked())
+
+
+def _check_metrics(metrics: Sequence[str], given: Sequence[str]) -> None:
+    """Refuses metrics that no run has, before hours of runs. `given`: the file and options, which name the parameters.
+
+    Raises:
+        InputError: a metric is neither a quantity of results nor a parameter.
+    """
+    for name in metrics:
+        if catalogue.is_known(name) or name in (BOUND, "wall_s", "seed"):
+            continue
+        plain = re.sub(r"_(ns|gbps|bytes)$", "", name)  # a parameter's column of numbers
+        if "." in name and any(plain in text for text in given):
+            continue
+        near = difflib.get_close_matches(name, catalogue.names(), n=3, cutoff=0.5)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise InputError(f"--plot {name}: no run has such a number; see docs/reference/results.md{hint}")
 
 
 def _finish(

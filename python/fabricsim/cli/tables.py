@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import textwrap
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -15,6 +16,7 @@ from fabricsim.cli.repeated_tables import print_repeated
 from fabricsim.cli.routers import print_routers
 from fabricsim.cli.traffic import print_entries, print_flows
 from fabricsim.cli.transport import print_messages, transport_rows
+from fabricsim.hot_links import sentences
 from fabricsim.results import Result, flatten
 from fabricsim.sweep import SweepResult
 from fabricsim.sweep.table import BOUND
@@ -41,7 +43,9 @@ _COUNTS = ("injected", "delivered", "in_flight", "dropped")
 
 
 def print_result(result: Result, console: Console, said: Collection[str] = ()) -> None:
-    """Entries, flows, totals and warnings of a run, but for the warnings that have been said."""
+    """Hottest links, entries, flows, totals and warnings of a run, but for the warnings that have been said."""
+    for line in sentences(result):
+        console.print(textwrap.fill(line, 80, break_long_words=False, break_on_hyphens=False), markup=False)
     print_entries(result, console)
     if "flows" in result.frames and len(result.flows):
         print_flows(result, console)
@@ -141,10 +145,27 @@ def print_facts(facts: Mapping[str, Any], console: Console) -> None:
     table = Table.grid(padding=(0, 2))
     lists = {key: value for key, value in facts.items() if isinstance(value, list)}
     for name, value in {**flatten(facts), **lists}.items():
-        table.add_row(name.replace("_", " ").replace(".", " "), plain(value))
+        table.add_row(*_fact(name, value))
     console.print(table)
     if isinstance(verdict, dict):
         console.print(f"deadlock check: {verdict['verdict']}", markup=False)
+
+
+_UNITS: dict[str, Callable[[Any], str]] = {
+    "ns": lambda value: f"{value:,.6g} ns",
+    "gbps": lambda value: f"{value:,.6g} Gb/s",
+    "bytes": lambda value: f"{value:,} B",
+}
+"""Words in names of facts that are units, and texts of such values."""
+
+
+def _fact(name: str, value: Any) -> tuple[str, str]:
+    """A fact in words, its unit at the value."""
+    words = name.replace("_", " ").replace(".", " ").replace("zero load", "zero-load").split(" ")
+    for unit, shown in _UNITS.items():
+        if unit in words and isinstance(value, int | float):
+            return " ".join(word for word in words if word != unit), shown(value)
+    return " ".join(words), plain(value)
 
 
 def print_sweep(result: SweepResult, console: Console) -> None:

@@ -77,8 +77,8 @@ def tune(
     json: Json = False,
     force: Force = False,
 ) -> None:
-    """Find the best values of some keys, by what the experiment's [tune] asks for; a study that was stopped goes on in
-    the same folder.
+    r"""Find the best values of some keys, by what the experiment's \[tune] asks for; a study that was stopped goes
+    on in the same folder.
 
     Exit code: 0 done, 1 every trial failed, 130 interrupted.
     """

@@ -16,8 +16,7 @@ from fabricsim.crossings import ACKNOWLEDGEMENT, DATA, KINDS, MANAGEMENT, NAK, C
 from fabricsim.errors import InputError
 from fabricsim.plots.breaks import BrokenAxis
 from fabricsim.plots.labels import FONT, LETTER, LINE, Labels, Line, Point, columns
-from fabricsim.plots.theme import COLOURS, DASHES, new_figure, style
-from fabricsim.plots.throughput import time_scale
+from fabricsim.plots.theme import COLOURS, DASHES, new_figure, style, time_scale
 from fabricsim.programs.notes import Note
 from fabricsim.selection import to_ns
 
@@ -65,8 +64,8 @@ def captured(
     chosen = _chosen(packets, after, before, hosts)
     shown = _within(notes, after, before, hosts)
     chart = _Chart(chosen, shown, switches)
-    with style():
-        figure = new_figure(chart.width, chart.height)
+    with style(fixed=True):
+        figure = new_figure(chart.width, chart.height, fixed=True)
         axes = figure.add_subplot()
         chart.draw(axes)
         axes.set_title(title, pad=22)

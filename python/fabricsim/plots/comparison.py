@@ -17,8 +17,8 @@ from fabricsim.compare import Comparison
 from fabricsim.errors import InputError
 from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
-from fabricsim.plots.theme import line_look, new_figure, style
-from fabricsim.plots.throughput import flow_names, time_scale
+from fabricsim.plots.entities import coarse, flow_names
+from fabricsim.plots.theme import head, legend, line_look, new_figure, panel_title, style, time_scale
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -60,17 +60,18 @@ def comparison(found: Comparison, most_flows: int = MOST_FLOWS) -> Figure:
         grid = figure.subplots(2 * bands, columns, squeeze=False, height_ratios=[2.0, 1.2] * bands)
         for number, label in enumerate(found.labels):
             band, column = divmod(number, columns)
-            _lines(grid[2 * band, column], wide, label, shown, scale)
+            _lines(grid[2 * band, column], wide, found.runs[number].frames.get("flows"), label, shown, scale)
+            panel_title(grid[2 * band, column], label.replace(", ", "\n"), columns)
             _bars(grid[2 * band + 1, column], found, label, shown)
         for empty in range(count, bands * columns):
             band, column = divmod(empty, columns)
             grid[2 * band, column].set_axis_off()
             grid[2 * band + 1, column].set_axis_off()
         _share_axes(grid, unit)
-        figure.legend(handles=_legend(found, shown), loc="outside right upper", title="flow")
+        legend(figure, handles=_legend(found, shown), title="flow")
         titles = {run.title for run in found.runs}
         if len(titles) == 1:
-            figure.suptitle(titles.pop(), fontsize=11)
+            head(figure, titles.pop())
     return figure
 
 
@@ -88,12 +89,18 @@ def _names(found: Comparison) -> list[str]:
     return flow_names(found.flows.index.to_frame(index=False)).tolist()
 
 
-def _lines(axes: Axes, wide: pd.DataFrame, label: str, shown: Sequence[str], scale: float) -> None:
-    axes.set_title(label.replace(", ", "\n"), fontsize=9)
+def _lines(
+    axes: Axes,
+    wide: pd.DataFrame,
+    flows: pd.DataFrame | None,
+    label: str,
+    shown: Sequence[str],
+    scale: float,
+) -> None:
     if label not in wide.columns.get_level_values(0):
         axes.text(0.5, 0.5, "no series was kept", ha="center", transform=axes.transAxes)
         return
-    table = cast("pd.DataFrame", wide[label]).dropna(how="all")
+    table = coarse(cast("pd.DataFrame", wide[label]).dropna(how="all"), flows, shown)
     for number, name in enumerate(shown):
         if name in table:
             axes.step(table.index / scale, table[name], where="post", **line_look(number))
@@ -113,7 +120,7 @@ def _bars(axes: Axes, found: Comparison, label: str, shown: Sequence[str]) -> No
     bars = axes.bar(range(len(heights)), heights, color=looks, width=0.75)
     if len(heights) <= MOST_WRITTEN:
         texts = ["" if math.isnan(height) else f"{height:.0%}" for height in heights]
-        axes.bar_label(bars, texts, fontsize=8)
+        axes.bar_label(bars, texts, fontsize="small")
     axes.set_xticks([])
     axes.margins(y=0.15)
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))

@@ -12,8 +12,8 @@ from fabricsim import catalogue
 from fabricsim.errors import InputError
 from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
-from fabricsim.plots.theme import COLOURS, line_look, new_figure, style
-from fabricsim.plots.throughput import MOST_LINES, flow_names, time_scale
+from fabricsim.plots.entities import MOST_LINES, flow_looks, flow_names
+from fabricsim.plots.theme import COLOURS, beside, head, line_look, new_figure, style, time_scale
 from fabricsim.results import Result, tree_spans
 
 Panel = Callable[[Axes, Result, float], None]
@@ -25,6 +25,8 @@ _COUNTS = {
     "victims": "victims (flows)",
     "branches": "branches (outputs)",
 }
+MOST_BINS = 100
+"""Bins of marks and notifications; shorter ones are summed up."""
 _MARKS = (("marked", "packets marked (FECN)"), ("notified", "notifications received (BECN)"))
 
 
@@ -45,8 +47,8 @@ def congestion(result: Result) -> Figure:
         rows = figure.subplots(len(panels), 1, sharex=True, squeeze=False, gridspec_kw=grid)[:, 0]
         for axes, panel in zip(rows, panels, strict=True):
             panel(axes, result, scale)
-            axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0.0)
-        rows[0].set_title(f"{result.title}: congestion")
+            beside(axes)
+        head(figure, f"{result.title}: congestion")
         rows[0].set_xlim(0.0, _longest_ns(result) / scale)
         rows[-1].set_xlabel(f"simulated time ({unit})")
     return figure
@@ -104,8 +106,10 @@ def _levels(axes: Axes, result: Result, scale: float) -> None:
     )
     wide = wide.sort_index()
     strongest = wide.mean().sort_values(ascending=column == "rate_mbps", kind="stable").index[:MOST_LINES]
-    for number, name in enumerate(wide.columns[wide.columns.isin(strongest)]):
-        axes.step(wide.index / scale, wide[name], where="post", label=name, **line_look(number))
+    shown = [str(name) for name in wide.columns[wide.columns.isin(strongest)]]
+    looks = flow_looks(result, shown)
+    for name in shown:
+        axes.step(wide.index / scale, wide[name], where="post", label=name, **looks[name])
     rest = wide.drop(columns=strongest)
     if rest.shape[1]:
         label = f"mean of {rest.shape[1]} others"
@@ -119,6 +123,11 @@ def _levels(axes: Axes, result: Result, scale: float) -> None:
 def _marks(axes: Axes, result: Result, scale: float) -> None:
     run = _table(result, "run_series")
     width = float(run["time_ns"].diff().median()) if len(run) > 1 else _longest_ns(result)
+    if (together := len(run) // MOST_BINS) > 1:  # in short bins there is a packet or none
+        number = np.arange(len(run)) // together
+        names = [column for column, _ in _MARKS]
+        run = run.groupby(number).agg({"time_ns": "first", **dict.fromkeys(names, "sum")})
+        width *= together
     bin_scale, unit = time_scale(2 * width)
     for number, (column, label) in enumerate(_MARKS):
         axes.step(run["time_ns"] / scale, run[column], where="post", label=label, **line_look(number))
@@ -143,9 +152,7 @@ def _roots(axes: Axes, result: Result, scale: float) -> None:
     axes.set_ylim(len(shown) - 0.4, -0.6)
     others = len(counts) - len(shown)
     axes.set_ylabel("roots" + (f"\n(not shown: {others})" if others else ""))
-    axes.plot(
-        [], [], color="0.5", linewidth=6.0, label="more waits than the threshold,\nthough there are credits"
-    )
+    axes.plot([], [], color="0.5", linewidth=6.0, label="root: above the threshold,\nwith credits")
 
 
 def _root_names(trees: pd.DataFrame) -> pd.Series[str]:

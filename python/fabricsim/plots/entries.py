@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from matplotlib.figure import Figure
+from typing import Any
 
-from fabricsim import catalogue
-from fabricsim.plots.theme import COLOURS, new_figure, plain_log, style
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from fabricsim.plots.entities import entry_colours
+from fabricsim.plots.theme import head, legend, new_figure, plain_log, sized, style, time_scale
 from fabricsim.results import Result
 
 MOST_ENTRIES = 24
@@ -25,27 +29,37 @@ def entries(result: Result) -> Figure:
     """
     table = result.entries.head(MOST_ENTRIES)
     places = range(len(table))
+    names = [str(name) for name in table["entry"]]
+    colours = entry_colours(result, names)
     with style():
         figure = new_figure(7.5, max(2.6, 1.5 + 0.34 * len(table)))
         left, right = figure.subplots(1, 2, sharey=True)
         left.barh(places, table["offered_gbps"], height=0.75, color="0.85", label="offered")
-        left.barh(places, table["accepted_gbps"], height=0.45, color=COLOURS[0], label="accepted")
-        left.set_yticks(places, [_short(str(name)) for name in table["entry"]])
+        left.barh(places, table["accepted_gbps"], height=0.45, color=colours, label="accepted")
+        left.set_yticks(places, [_short(name) for name in names])
         left.invert_yaxis()
         left.set_xlim(left=0.0)
         left.set(xlabel="throughput (Gb/s)", ylabel="entry of the traffic list")
-        median, tail = table["latency_p50_ns"], table["latency_p99_ns"]
-        right.hlines(places, median, tail, color=COLOURS[1], linewidth=2.0)
-        right.plot(median, places, "o", color=COLOURS[1], markersize=5, label="p50")
-        right.plot(tail, places, "|", color=COLOURS[1], markersize=10, label="p99")
-        right.set_xlabel(f"packet latency ({catalogue.column('entries', 'latency_p99_ns').unit or 'ns'})")
+        scale, unit = time_scale(float(table["latency_p99_ns"].max()))
+        median, tail = table["latency_p50_ns"] / scale, table["latency_p99_ns"] / scale
+        right.hlines(places, median, tail, color=colours, linewidth=2.0)
+        right.scatter(median, places, 25, color=colours, zorder=3)
+        right.scatter(tail, places, 100, color=colours, marker="|", zorder=3)
+        right.set_xlabel(f"packet latency ({unit})")
         if len(tail.dropna()):
             right.set_xscale("log")
             plain_log(right.xaxis)
         for axes in (left, right):
             axes.grid(visible=False, axis="y")
-        figure.suptitle(f"{result.title}: by entry", fontsize=11)
-        figure.legend(loc="outside lower center", ncols=4)
+        head(figure, f"{result.title}: by entry")
+        look: dict[str, Any] = {"color": "0.3", "linestyle": ""}
+        marks = [
+            Patch(color="0.85", label="offered"),
+            Patch(color="0.3", label="accepted"),
+            Line2D([], [], marker="o", markersize=sized(5), label="p50", **look),
+            Line2D([], [], marker="|", markersize=sized(10), label="p99", **look),
+        ]
+        legend(figure, handles=marks, below=True)
     return figure
 
 

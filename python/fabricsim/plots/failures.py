@@ -5,7 +5,7 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from fabricsim import catalogue
-from fabricsim.plots.theme import COLOURS, new_figure, style
+from fabricsim.plots.theme import COLOURS, head, legend, new_figure, style
 from fabricsim.what_if import WhatIf
 
 
@@ -34,10 +34,10 @@ def failures(found: WhatIf, most: int = 20) -> Figure:
                     textcoords="offset points",
                     va="center",
                     color="white" if inside else "black",
-                    fontsize=7,
+                    fontsize="x-small",
                 )
         axes.set_xlim(0.0, max([without, *accepted]) * 1.05 or 1.0)
         axes.set(xlabel=catalogue.key("accepted_gbps").heading, ylabel=f"{found.each} that fails")
-        axes.set_title(f"{found.without.title}: each {found.each} fails, worst first")
-        figure.legend(loc="outside lower right")
+        head(figure, f"{found.without.title}: each {found.each} fails, worst first")
+        legend(figure, below=True)
     return figure

@@ -5,8 +5,8 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from fabricsim.errors import InputError
-from fabricsim.plots.theme import COLOURS, new_figure, style
-from fabricsim.plots.throughput import time_scale
+from fabricsim.plots.entities import entry_colours
+from fabricsim.plots.theme import head, new_figure, style, time_scale
 from fabricsim.results import Result
 
 MOST_JOBS = 40
@@ -23,7 +23,8 @@ def jobs(result: Result) -> Figure:
     if table.empty:
         raise InputError("no job has done an iteration in this run, so there is nothing to draw")
     scale, unit = time_scale(float(table["end_ns"].max()))
-    names = list(dict.fromkeys(table["job"]))[:MOST_JOBS]
+    names = [str(name) for name in dict.fromkeys(table["job"])][:MOST_JOBS]
+    colours = entry_colours(result, names)
     with style():
         figure = new_figure(7.0, 1.4 + 0.35 * len(names))
         axes = figure.add_subplot()
@@ -31,14 +32,15 @@ def jobs(result: Result) -> Figure:
             own = table[table["job"] == name]
             begins = own["start_ns"].to_numpy(float) / scale
             bars = list(zip(begins, own["time_ns"].to_numpy(float) / scale, strict=True))
-            colour = COLOURS[place % len(COLOURS)]
-            axes.broken_barh(bars, (place - 0.35, 0.7), facecolors=colour, edgecolors="white", linewidth=0.8)
+            axes.broken_barh(
+                bars, (place - 0.35, 0.7), facecolors=colours[place], edgecolors="white", linewidth=0.8
+            )
         axes.set_yticks(range(len(names)), names)
         axes.invert_yaxis()
         axes.set_xlim(left=0.0)
         axes.set(xlabel=f"time ({unit})")
         axes.grid(visible=False, axis="y")
-        axes.set_title(f"{result.title}: iterations of jobs")
+        head(figure, f"{result.title}: iterations of jobs")
     return figure
 
 

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fabricsim.errors import InputError
 from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
-from fabricsim.plots.theme import COLOURS, line_look, new_figure, plain_log, style
+from fabricsim.plots.theme import (
+    COLOURS,
+    head,
+    legend,
+    line_look,
+    new_figure,
+    plain_log,
+    sized,
+    style,
+    time_scale,
+    words,
+)
 from fabricsim.results import Result
 from fabricsim.sweep import SweepResult, saturation
 
@@ -25,6 +38,8 @@ def latency_cdf(result: Result) -> Figure:
         InputError: the run has no latency histogram.
     """
     table = result.latency
+    seen = table[table["count"] > 0]
+    scale, unit = time_scale(float(seen["to_ns"].max()) if len(seen) else 1.0)
     with style():
         figure = new_figure(7.0, 4.0)
         axes = figure.add_subplot()
@@ -32,20 +47,27 @@ def latency_cdf(result: Result) -> Figure:
             edges, below = _cumulative(rows)
             if not len(edges):
                 continue
+            edges = edges / scale
             look = line_look(number)
             axes.plot(edges, below, label=_NAMES.get(str(kind), str(kind)), drawstyle="steps-post", **look)
             for fraction, name, marker in _MARKS:
                 at = float(edges[min(int(np.searchsorted(below, fraction)), len(edges) - 1)])
                 label = name if number == 0 else None
                 axes.plot(
-                    [at], [fraction], marker, color=look["color"], markersize=6, label=label, linestyle=""
+                    [at],
+                    [fraction],
+                    marker,
+                    color=look["color"],
+                    markersize=sized(6),
+                    label=label,
+                    linestyle="",
                 )
         if axes.lines:
             axes.set_xscale("log")
             plain_log(axes.xaxis)
-            axes.legend(loc="lower right")
-        axes.set(xlabel="packet latency (ns)", ylabel="fraction of packets", ylim=(0.0, 1.02))
-        axes.set_title(f"{result.title}: latency")
+            legend(figure)
+        axes.set(xlabel=f"packet latency ({unit})", ylabel="fraction of packets", ylim=(0.0, 1.02))
+        head(figure, f"{result.title}: latency")
     return figure
 
 
@@ -74,13 +96,13 @@ def load_latency(result: SweepResult) -> Figure:
         upper, lower = figure.subplots(2, 1, sharex=True)
         told = [name for name in curves[0][0] if len({key[name] for key, _ in curves}) > 1]
         for number, (key, group) in enumerate(curves):
-            label = ", ".join(f"{name.rpartition('.')[2]} {key[name]}" for name in told)
+            label = ", ".join(f"{words(name).partition(',')[0]} {_value(key[name])}" for name in told)
             if number >= MOST_LABELS:
                 label = f"and {len(curves) - MOST_LABELS} more" if number == MOST_LABELS else "_"
             rows = group.sort_values("offered_load")
-            look = line_look(number) | {"marker": "o", "markersize": 3}
-            upper.plot(rows["offered_load"], rows["latency_ns.mean"], label=label or "mean latency", **look)
-            lower.plot(rows["offered_load"], rows["accepted_load"], label=label or "accepted", **look)
+            look = line_look(number) | {"marker": "o", "markersize": sized(3)}
+            upper.plot(rows["offered_load"], rows["latency_ns.mean"], label=label or "the experiment", **look)
+            lower.plot(rows["offered_load"], rows["accepted_load"], label=label or "the experiment", **look)
             if result.repeated:
                 _bands((upper, lower), result, rows, look["color"])
             _mark_saturation(upper, lower, rows, look["color"])
@@ -93,12 +115,13 @@ def load_latency(result: SweepResult) -> Figure:
         )
         lower.set_xlim(left=0.0)
         lower.set_ylim(bottom=0.0)
-        upper.set_title(
-            f"{result.manifest.get('name', '')}: latency and accepted load (dashed: saturation point)"
-        )
-        for axes in (upper, lower):
-            axes.legend(loc="upper left")
+        head(figure, f"{result.title}: latency and accepted load")
+        legend(figure)
     return figure
+
+
+def _value(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _bands(axes: tuple[Axes, Axes], result: SweepResult, rows: pd.DataFrame, colour: str) -> None:
@@ -111,9 +134,10 @@ def _bands(axes: tuple[Axes, Axes], result: SweepResult, rows: pd.DataFrame, col
         ax.fill_between(rows["offered_load"], ends[:, 0], ends[:, 1], color=colour, alpha=0.2, linewidth=0)
 
 
-def _mark_saturation(upper: object, lower: object, rows: pd.DataFrame, colour: str = COLOURS[0]) -> None:
+def _mark_saturation(upper: Axes, lower: Axes, rows: pd.DataFrame, colour: str = COLOURS[0]) -> None:
     found = saturation(rows)
     if found is None or not found.reached:
         return
     for axes in (upper, lower):
-        axes.axvline(found.load, color=colour, linewidth=1.0, linestyle="--", alpha=0.7)  # type: ignore[attr-defined]
+        look: dict[str, Any] = {"color": colour, "linewidth": 1.0, "linestyle": "--", "alpha": 0.7}
+        axes.axvline(found.load, label="saturation point", **look)

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.text import Text
 
 from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
-from fabricsim.plots.theme import MAP, new_figure, style
+from fabricsim.plots.theme import (
+    HEAT,
+    MARKERS,
+    drop_overlaps,
+    head,
+    is_narrow,
+    legend,
+    new_figure,
+    sized,
+    style,
+)
 from fabricsim.results import Result
 
 if TYPE_CHECKING:
@@ -20,6 +32,9 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = "npt.NDArray[np.float64]"
 MOST_NAMES = 80
+"""Nodes up to which their names are written."""
+MOST_NODES = 400
+"""Nodes up to which a drawing is among the pictures of a run."""
 
 
 def links(result: Result, column: str = "utilisation") -> Figure:
@@ -41,22 +56,61 @@ def links(result: Result, column: str = "utilisation") -> Figure:
     paths = _paths(drawn, places, places[is_switch], shift=0.03 if crowded else 0.055)
     values = use.to_numpy(float)[known]
     with style():
-        figure = new_figure(*_size(places))
+        figure = new_figure(*_size(places), whole=True)
+        scale = min(1.0, figure.get_figwidth() / _size(places)[0])
         axes = figure.add_subplot()
+        order = np.argsort(values, kind="stable")  # the busiest are drawn last
         lines = LineCollection(
-            paths, cmap=MAP, norm=Normalize(0.0, max(1.0, *values, 0.0)), linewidths=1.3 if crowded else 2.6
+            [paths[at] for at in order],
+            cmap=HEAT,
+            norm=Normalize(0.0, max(1.0, *values, 0.0)),
+            linewidths=(1.3 if crowded else 2.6) * scale,
         )
-        lines.set_array(values)
+        lines.set_array(values[order])
         lines.set_capstyle("butt")
         axes.add_collection(lines)
-        _draw_nodes(axes, nodes, places, is_switch)
+        names = _draw_nodes(axes, nodes, places, is_switch, scale)
+        busiest = _busiest(axes, use.index[known], values, paths)
         axes.set_aspect("equal" if max(_extent(places)) < 3 * min(_extent(places)) else "auto")
         axes.margins(0.08)
         axes.autoscale_view()
         axes.set_axis_off()
-        axes.set_title(f"{result.title}\n{column} of links; traffic keeps to the right")
-        figure.colorbar(lines, ax=axes, shrink=0.7, label=f"{column} (fraction of the link's rate)")
+        head(figure, f"{result.title}\n{column} of links; traffic keeps to the right")
+        place: dict[str, Any] = (
+            {"location": "bottom", "aspect": 40}
+            if is_narrow(figure)
+            else {"location": "right", "shrink": 0.7}
+        )
+        figure.colorbar(lines, ax=axes, label=f"{column} (fraction of link rate)", **place)
+        if busiest:
+            legend(figure, handles=busiest, title="busiest", below=True)
+        drop_overlaps(figure, names)
     return figure
+
+
+def has_room(result: Result) -> bool:
+    """True if the nodes have room in a drawing."""
+    return "nodes" in result.frames and len(result.nodes) <= MOST_NODES
+
+
+def _busiest(axes: Axes, names: pd.Index[str], values: Array, paths: Sequence[Array]) -> list[Line2D]:
+    """Marks the middles of the busiest links."""
+    found = []
+    for at, marker in zip(np.argsort(-values, kind="stable").tolist(), MARKERS, strict=False):
+        if not values[at] > 0.0:
+            break
+        middle = paths[at][len(paths[at]) // 2] if len(paths[at]) > 2 else paths[at].mean(axis=0)
+        found += axes.plot(
+            *middle[:, None],
+            marker,
+            markersize=sized(6),
+            markerfacecolor="white",
+            markeredgecolor="black",
+            linestyle="",
+            label=f"{names[at]}: {values[at]:.1%}",
+            zorder=5,
+        )
+    return found
 
 
 def _between_nodes(use: pd.Series[float]) -> pd.Series[float]:
@@ -64,33 +118,40 @@ def _between_nodes(use: pd.Series[float]) -> pd.Series[float]:
     return use.groupby(use.index.str.replace(r" #\d+$", "", regex=True), sort=False).mean()
 
 
-def _draw_nodes(axes: Axes, nodes: pd.DataFrame, places: Array, is_switch: npt.NDArray[np.bool_]) -> None:
+def _draw_nodes(
+    axes: Axes, nodes: pd.DataFrame, places: Array, is_switch: npt.NDArray[np.bool_], scale: float
+) -> list[Text]:
+    """Draws the nodes and, if there are few, their names, which are returned."""
     small = len(nodes) > MOST_NAMES
+    names: list[Text] = []
     sizes = (14.0, 6.0) if small else (110.0, 36.0)
     for chosen, marker, size in ((is_switch, "s", sizes[0]), (~is_switch, "o", sizes[1])):
         axes.scatter(
             places[chosen, 0],
             places[chosen, 1],
-            s=size,
+            s=size * scale**2,
             marker=marker,
             c="white",
             edgecolors="0.25",
+            linewidths=scale,
             zorder=3,
         )
     if not small:
         for name, place, switch in zip(nodes.index, places, is_switch, strict=True):
             side = (-1.0, -1.0) if switch else _away(place, places[is_switch])
-            axes.annotate(
+            text = axes.annotate(
                 str(name),
                 place,
                 xytext=(6.0 * side[0], 6.0 * side[1]),
                 textcoords="offset points",
-                fontsize=6,
+                fontsize="xx-small",
                 ha="left" if side[0] > 0 else "right",
                 va="bottom" if side[1] > 0 else "top",
                 zorder=4,
                 bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5},
             )
+            names.append(text)
+    return names
 
 
 def _away(place: Array, switches: Array) -> tuple[float, float]:

@@ -13,14 +13,28 @@ from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
+from fabricsim.catalogue import Entry
 from fabricsim.errors import InputError
 from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
-from fabricsim.plots.theme import COLOURS, MAP, line_look, new_figure, plain_log, style
+from fabricsim.plots.theme import (
+    COLOURS,
+    MAP,
+    axis_label,
+    head,
+    legend,
+    line_look,
+    new_figure,
+    plain_log,
+    sized,
+    style,
+    words,
+)
 from fabricsim.results import column_notes
 from fabricsim.statistics import CONFIDENCE
 from fabricsim.sweep import SweepResult
 from fabricsim.sweep.repeated import half_widths, of_column
+from fabricsim.sweep.table import entry
 
 MOST_LINES = 12
 MOST_PANELS = 12
@@ -62,7 +76,7 @@ def over_parameters(result: SweepResult, metric: str) -> Figure:
     with style():
         figure = _figure(result, rows, metric, ways)
         note = f" (mean of {len(result.seeds)} seeds, {CONFIDENCE:.0%} confidence)" if result.repeated else ""
-        figure.suptitle(f"{result.manifest.get('name', '')}: {metric}{note}", fontsize=11)
+        head(figure, f"{result.title}: {entry(metric).label}{note}")
     return figure
 
 
@@ -93,10 +107,10 @@ def _ways(result: SweepResult, rows: pd.DataFrame) -> list[_Way]:
             each = [_way(result, rows, key) for key in keys]
             first = max(each, key=lambda way: (way.numeric, way.size))
             rest = ", ".join(way.label for way in each if way is not first)
-            ways.append(_Way(f"{first.label}, with {rest}", first.values, first.numeric))
+            ways.append(_Way(f"{first.label}\nwith {rest}", first.values, first.numeric))
         else:
             texts = rows[keys].map(str).agg("\n".join, axis=1)
-            ways.append(_Way("\n".join(keys), texts, numeric=False))
+            ways.append(_Way("\n".join(map(words, keys)), texts, numeric=False))
     return ways
 
 
@@ -105,13 +119,13 @@ def _way(result: SweepResult, rows: pd.DataFrame, key: str) -> _Way:
     values = rows[name]
     numeric = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
     unit = column_notes(result.points)[name][0]
-    return _Way(f"{key} ({unit})" if unit else key, values if numeric else values.map(str), numeric)
+    return _Way(axis_label(Entry(key, words(key), unit)), values if numeric else values.map(str), numeric)
 
 
 def _figure(result: SweepResult, rows: pd.DataFrame, metric: str, ways: list[_Way]) -> Figure:
     is_drawn = any(axis["kind"] == "random" for axis in result.manifest.get("axes", ()))
     unit = column_notes(result.points)[metric][0]
-    label = f"{metric} ({unit})" if unit else metric
+    label = axis_label(Entry(metric, entry(metric).label, unit))
     if not ways:
         names = pd.Series("mean of all seeds" if result.repeated else "the only point", index=rows.index)
         return _bars(rows[metric], names, "", label, repeated=bool(result.repeated))
@@ -139,7 +153,7 @@ def _lines(
     names = pd.Series("", index=rows.index)
     for way in others:
         text = (
-            way.label.rpartition(".")[2]
+            way.label.partition(",")[0]
             + " "
             + way.values.map(lambda v: f"{v:g}" if _is_number(v) else str(v))
         )
@@ -154,18 +168,20 @@ def _lines(
                 width = half_widths(order, order["x"], metric).fillna(0.0)
                 at = at.assign(min=at["mean"] - width, max=at["mean"] + width)
             look = line_look(number)
-            axes.plot(at.index, at["mean"], marker="o", markersize=3, label=str(name) or None, **look)
+            axes.plot(at.index, at["mean"], marker="o", markersize=sized(3), label=str(name) or None, **look)
             if (at["max"] > at["min"]).any():
                 axes.fill_between(
                     at.index, at["min"], at["max"], color=look["color"], alpha=0.15, linewidth=0
                 )
         else:
             colour = COLOURS[number % len(COLOURS)]
-            axes.plot(order["x"], order[metric], "o", markersize=5, color=colour, label=str(name) or None)
+            axes.plot(
+                order["x"], order[metric], "o", markersize=sized(5), color=colour, label=str(name) or None
+            )
     _mark_deadlocks(axes, rows, metric, x)
     _finish(axes, x, rows[metric], label)
     if axes.get_legend_handles_labels()[1]:
-        figure.legend(loc="outside right upper")
+        legend(figure)
     return figure
 
 
@@ -222,7 +238,7 @@ def _panels(rows: pd.DataFrame, metric: str, ways: Sequence[_Way], label: str) -
             axes.set_visible(False)
             continue
         way = ways[number]
-        axes.plot(way.values, rows[metric], "o", markersize=3, color=COLOURS[0], alpha=0.6)
+        axes.plot(way.values, rows[metric], "o", markersize=sized(3), color=COLOURS[0], alpha=0.6)
         _mark_deadlocks(axes, rows, metric, way)
         _finish(axes, way, rows[metric], label if number % across == 0 else "")
     return figure
@@ -236,7 +252,7 @@ def _mark_deadlocks(axes: Axes, rows: pd.DataFrame, metric: str, x: _Way) -> Non
             rows[metric][stuck],
             "x",
             color="black",
-            markersize=7,
+            markersize=sized(7),
             label="deadlock",
             linestyle="",
         )

@@ -13,8 +13,7 @@ from matplotlib.ticker import MaxNLocator
 from fabricsim.errors import InputError
 from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
-from fabricsim.plots.theme import COLOURS, MAP, new_figure, style
-from fabricsim.plots.throughput import time_scale
+from fabricsim.plots.theme import COLOURS, MAP, head, legend, new_figure, style, time_scale
 from fabricsim.results import Result
 
 MOST_RANKS = 64
@@ -59,13 +58,13 @@ def timeline(result: Result) -> Figure:
             lines = [[(a / scale, b), (c / scale, d)] for a, b, c, d in ends]
             axes.add_collection(LineCollection(lines, colors="#555555", linewidths=0.5, zorder=3))
         _path(axes, result.table("mpi_path"), scale, ranks)
-        legend: list[Any] = [Patch(color=_KINDS[name], label=name) for name in _KINDS if name in used]
-        legend.append(axes.plot([], [], color="black", linewidth=1.6, label="critical path")[0])
-        figure.legend(handles=legend, loc="outside lower center", ncols=4)
+        entries: list[Any] = [Patch(color=_KINDS[name], label=name) for name in _KINDS if name in used]
+        entries.append(axes.plot([], [], color="black", linewidth=1.6, label="critical path")[0])
+        legend(figure, handles=entries, below=True)
         axes.set(xlim=(0.0, end / scale), ylim=(ranks - 0.4, -0.6), xlabel=f"time ({unit})", ylabel="rank")
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
         axes.grid(visible=False, axis="y")
-        axes.set_title(f"{result.title}: ranks over time")
+        head(figure, f"{result.title}: ranks over time")
     return figure
 
 
@@ -133,7 +132,7 @@ def matrix(result: Result) -> Figure:
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_locator(MaxNLocator(integer=True))
         axes.grid(visible=False)
-        axes.set_title(f"{result.title}: bytes between ranks")
+        head(figure, f"{result.title}: bytes between ranks")
     return figure
 
 

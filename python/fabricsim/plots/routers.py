@@ -9,7 +9,7 @@ from matplotlib.ticker import StrMethodFormatter
 from fabricsim.errors import InputError
 from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
-from fabricsim.plots.theme import COLOURS, new_figure, style
+from fabricsim.plots.theme import COLOURS, above, head, new_figure, style
 from fabricsim.results import Result
 
 AGE_GROUPS = {"age_0_63": "0-63", "age_64_127": "64-127", "age_128_191": "128-191", "age_192_255": "192-255"}
@@ -36,7 +36,7 @@ def routers(result: Result) -> Figure:
         figure = new_figure(7.0, 2.6 * len(panels))
         for axes, panel in zip(np.atleast_1d(figure.subplots(len(panels), 1)), panels, strict=True):
             panel(axes, table)
-        figure.suptitle(f"{result.title}: routers")
+        head(figure, f"{result.title}: routers")
     return figure
 
 
@@ -68,7 +68,7 @@ def _stalls(axes: Axes, table: pd.DataFrame) -> None:
         )
     axes.set_ylabel("cycles per packet")
     axes.set_ylim(bottom=0.0)
-    _legend(axes, 3)
+    above(axes)
 
 
 def _queueing(axes: Axes, table: pd.DataFrame) -> None:
@@ -84,12 +84,7 @@ def _ages(axes: Axes, table: pd.DataFrame) -> None:
     axes.set_ylim(bottom=0.5)
     axes.set(xlabel="age of packets as they leave a router", ylabel="packets")
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
-    _legend(axes, 7)
-
-
-def _legend(axes: Axes, columns: int) -> None:
-    """Above the panel, where no bar can be."""
-    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns)
+    above(axes)
 
 
 def _bars(axes: Axes, columns: dict[str, pd.Series[float]], labels: list[str]) -> None:

@@ -14,8 +14,7 @@ from matplotlib.lines import Line2D
 from fabricsim.errors import InputError
 from fabricsim.exchanges import Operation, Packet, Trace, read_trace
 from fabricsim.plots.labels import FONT, LETTER, LINE, Labels, Line, Point, columns
-from fabricsim.plots.theme import COLOURS, DASHES, new_figure, style
-from fabricsim.plots.throughput import time_scale
+from fabricsim.plots.theme import COLOURS, DASHES, new_figure, style, time_scale
 from fabricsim.results import Result
 from fabricsim.selection import to_ns
 
@@ -57,8 +56,8 @@ def sequence(
     begin = to_ns(after) if after else min(_times(trace), default=0.0)
     end = trace.end_ns if before else max(_times(trace), default=1.0)
     chart = _Chart(trace, begin, max(end, begin + 1.0), first)
-    with style():
-        figure = new_figure(chart.width, chart.height)
+    with style(fixed=True):
+        figure = new_figure(chart.width, chart.height, fixed=True)
         axes = figure.add_subplot()
         chart.draw(axes)
         axes.set_title(result.title, pad=22)

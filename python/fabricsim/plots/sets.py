@@ -15,12 +15,14 @@ from fabricsim.lock import FolderLock
 from fabricsim.plots.captured import captured
 from fabricsim.plots.congestion import congestion, has_congestion
 from fabricsim.plots.entries import entries, has_entries
+from fabricsim.plots.heat_map import FEWEST_NODES, has_many_links, heat_map
 from fabricsim.plots.jobs import has_iterations, jobs
 from fabricsim.plots.latency import latency_cdf, load_latency
-from fabricsim.plots.links import links
+from fabricsim.plots.links import MOST_NODES, has_room, links
 from fabricsim.plots.parameters import over_parameters
 from fabricsim.plots.ranks import has_bytes, has_ranks, matrix, timeline
 from fabricsim.plots.routers import has_counts, routers
+from fabricsim.plots.seeds import seeds
 from fabricsim.plots.sequence import fits_sequence, sequence
 from fabricsim.plots.theme import Format, save
 from fabricsim.plots.throughput import throughput
@@ -36,6 +38,7 @@ PLOTS: dict[str, tuple[Callable[..., Figure], tuple[str, ...]]] = {
     "entries": (entries, ("entries",)),
     "throughput": (throughput, ("series",)),
     "links": (links, ("links", "nodes")),
+    "heat-map": (heat_map, ("links", "nodes")),
     "latency": (latency_cdf, ("latency",)),
     "congestion": (congestion, ("congestion_trees",)),
     "routers": (routers, ("router_dimensions",)),
@@ -47,18 +50,24 @@ PLOTS: dict[str, tuple[Callable[..., Figure], tuple[str, ...]]] = {
     "matrix": (matrix, ("mpi_matrix", "mpi_times")),
 }
 """Plots of a run by name, with the tables that they need."""
-_ABLE: dict[str, Callable[[Result], bool]] = {
-    "entries": has_entries,
-    "congestion": has_congestion,
-    "routers": has_counts,
-    "jobs": has_iterations,
-    "transport": has_levels,
-    "completion": has_completions,
-    "sequence": fits_sequence,
-    "timeline": has_ranks,
-    "matrix": has_bytes,
+_NOTHING = "there is nothing to show"
+_ABLE: dict[str, tuple[Callable[[Result], bool], str]] = {
+    "entries": (has_entries, "only one entry has packets"),
+    "links": (has_room, f"more than {MOST_NODES} nodes have no room; heat-map has them"),
+    "heat-map": (has_many_links, f"links shows up to {FEWEST_NODES} nodes better; --kind heat-map draws it"),
+    "congestion": (has_congestion, "no flow was rate-limited, and no congestion tree stood"),
+    "routers": (has_counts, "nothing passed a router"),
+    "jobs": (has_iterations, "no job has done an iteration"),
+    "transport": (has_levels, "no packet waited, and no connection was held"),
+    "completion": (has_completions, "no message is complete, or there are too many entries"),
+    "sequence": (
+        fits_sequence,
+        "no packet was recorded, or more than have room; give a part by --from, --to, --host",
+    ),
+    "timeline": (has_ranks, _NOTHING),
+    "matrix": (has_bytes, "no rank sent a byte"),
 }
-"""Plots that need more than a table: whether a run has what they draw."""
+"""Plots that need more than a table: whether a run has what they draw, and the reason if it has not."""
 
 
 @dataclass(frozen=True)
@@ -109,12 +118,20 @@ def save_plots(
     """
     if kinds:
         return [save(draw(result, name, part), out / f"{name}.{format}") for name in dict.fromkeys(kinds)]
-    able = [
-        name
-        for name, (_, tables) in PLOTS.items()
-        if all(table in result.frames for table in tables) and (name not in _ABLE or _ABLE[name](result))
-    ]
+    omitted = left_out(result)
+    able = [name for name in _with_tables(result) if name not in omitted]
     return [save(draw(result, name), out / f"{name}.{format}") for name in able]
+
+
+def left_out(result: Result) -> dict[str, str]:
+    """Plots for which a run has the tables, but that are not among its pictures, with the reason."""
+    return {
+        name: _ABLE[name][1] for name in _with_tables(result) if name in _ABLE and not _ABLE[name][0](result)
+    }
+
+
+def _with_tables(result: Result) -> list[str]:
+    return [name for name, (_, tables) in PLOTS.items() if all(table in result.frames for table in tables)]
 
 
 def save_sweep_plots(
@@ -122,7 +139,8 @@ def save_sweep_plots(
 ) -> list[Path]:
     """Draws a sweep into the folder `out`: `metrics` over its parameters.
 
-    Without `metrics`, latency and accepted load over the load where one varies, else the same over the parameters.
+    Without `metrics`, latency and accepted load over the load where one varies, else the same over the parameters; of
+    repetitions of one point, each seed and the means.
 
     Raises:
         InputError: the sweep has no such metric, or nothing to draw.
@@ -130,6 +148,8 @@ def save_sweep_plots(
     """
     if metrics:
         figures = {name: over_parameters(result, name) for name in metrics}
+    elif result.repeated and not result.varied:
+        figures = {"seeds": seeds(result)}
     elif result.curves():
         figures = {"load-latency": load_latency(result)}
     else:
@@ -157,10 +177,12 @@ def plot_folder(
     kinds: Sequence[str] | None = None,
     part: Part = WHOLE,
     switches: bool = False,
+    say: Callable[[str], None] = lambda _: None,
 ) -> list[Path]:
     """Draws the plots of a run's, a sweep's or a study's folder into `out`, by default into the folder itself.
 
     Of a capture file it draws the packets, with columns for switches if asked; `out` is then by default its folder.
+    `say` receives the plots that are left out, with the reason.
 
     Raises:
         InputError: it is not a folder of results or a capture, or it does not have the requested `metrics` or `kinds`.
@@ -183,9 +205,9 @@ def plot_folder(
         raise InputError(f"{folder}: --switches is for captures, and this is a folder of results")
     read_manifest(folder)
     if out is not None:
-        return _drawn(folder, out, format, metrics, kinds, part)
+        return _drawn(folder, out, format, metrics, kinds, part, say)
     with FolderLock(folder):
-        return _drawn(folder, folder, format, metrics, kinds, part)
+        return _drawn(folder, folder, format, metrics, kinds, part, say)
 
 
 def _drawn(
@@ -195,6 +217,7 @@ def _drawn(
     metrics: Sequence[str] | None,
     kinds: Sequence[str] | None,
     part: Part,
+    say: Callable[[str], None],
 ) -> list[Path]:
     kind = read_manifest(folder).get("kind")
     if kind in ("sweep", "tune") and (kinds or part != WHOLE):
@@ -207,4 +230,8 @@ def _drawn(
         raise InputError(f"{folder}: this is no sweep: metrics are drawn over the parameters of a sweep")
     if kind == "tune":
         return save_tune_plots(load_tune(folder), out, format)
-    return save_plots(load(folder), out, format, kinds, part)
+    result = load(folder)
+    if not kinds:
+        for name, reason in left_out(result).items():
+            say(f"not drawn: {name}: {reason}")
+    return save_plots(result, out, format, kinds, part)

@@ -8,7 +8,7 @@ from fabricsim.catalogue import key
 from fabricsim.compare import RepeatedComparison
 from fabricsim.compare.repeated import EQUAL, NONE
 from fabricsim.errors import InputError
-from fabricsim.plots.theme import COLOURS, new_figure, style
+from fabricsim.plots.theme import COLOURS, head, new_figure, sized, style
 
 SHOWN = ("accepted_gbps", "latency_ns.mean", "latency_ns.p99", "jain", "job_time_ns")
 """Quantities, of the run and of its entries, that are drawn."""
@@ -35,13 +35,14 @@ def sets_of_seeds(found: RepeatedComparison) -> Figure:
         axes = figure.add_subplot()
         for at, (row, scale) in enumerate(zip(others.to_dict("records"), base, strict=True)):
             real = row["verdict"] not in (NONE, EQUAL)
-            low, high = (100.0 * (row["difference"] - row["difference_low"]) / scale,) * 2
+            # Of equal sets rounding may leave less than nothing.
+            low, high = (max(0.0, 100.0 * (row["difference"] - row["difference_low"]) / scale),) * 2
             axes.errorbar(
                 [100.0 * row["difference"] / scale],
                 [at],
                 xerr=[[low], [high]],
                 fmt="o",
-                markersize=4,
+                markersize=sized(4),
                 capsize=3,
                 color=COLOURS[0] if real else "0.6",
             )
@@ -55,7 +56,7 @@ def sets_of_seeds(found: RepeatedComparison) -> Figure:
         axes.grid(visible=False, axis="y")
         what = "the others" if several else found.labels[1]
         axes.set(
-            xlabel=f"{what} against {found.labels[0]}: difference (%), {found.confidence:.0%} confidence"
+            xlabel=f"{what} against {found.labels[0]}:\ndifference (%), {found.confidence:.0%} confidence"
         )
-        axes.set_title(f"{len(found.seeds)} seeds in pairs; grey: no difference beyond chance")
+        head(figure, f"{len(found.seeds)} seeds in pairs; grey: no difference beyond chance")
     return figure

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from fabricsim.errors import InputError
 from fabricsim.lazy import numpy as np
-from fabricsim.plots.theme import line_look, new_figure, style
+from fabricsim.plots.theme import head, legend, line_look, new_figure, panel_title, style
 from fabricsim.subnets import Routed
 
 _PANELS = {
@@ -45,8 +45,8 @@ def link_loads(answers: Mapping[str, Routed], title: str) -> Figure:
         for panel in panels[len(shown) :]:
             panel.set_axis_off()
         lines, names = panels[0].get_legend_handles_labels()
-        figure.suptitle(title, fontsize=11)
-        figure.legend(lines, names, loc="outside lower center", ncols=len(names))
+        head(figure, title)
+        legend(figure, lines, names, below=True)
     return figure
 
 
@@ -64,6 +64,7 @@ def _panel(
         axes.step(places, np.append(loads, loads[-1]), where="post", label=name, **look)
         if column == "all_to_all":
             axes.axhline(loads.mean(), color=look["color"], linewidth=0.8, linestyle=":")
-    axes.set(title=heading, xlabel="links between switches, fullest first (%)", ylabel=label)
+    panel_title(axes, heading, 2)
+    axes.set(xlabel="links, fullest first (%)", ylabel=label)
     axes.set_xlim(0.0, 100.0)
     axes.set_ylim(bottom=0.0)

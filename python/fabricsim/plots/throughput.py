@@ -5,12 +5,9 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from fabricsim import catalogue
-from fabricsim.lazy import pandas as pd
-from fabricsim.plots.theme import line_look, new_figure, style
+from fabricsim.plots.entities import MOST_LINES, coarse, flow_looks, flow_names, largest
+from fabricsim.plots.theme import head, legend, new_figure, style, time_scale
 from fabricsim.results import Result
-
-MOST_LINES = 12
-_SCALES = [(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")]
 
 
 def throughput(result: Result, most_lines: int = MOST_LINES) -> Figure:
@@ -24,14 +21,15 @@ def throughput(result: Result, most_lines: int = MOST_LINES) -> Figure:
         index="time_ns", columns="flow", values="gbps", aggfunc="sum", fill_value=0.0, sort=False
     )
     wide = wide.sort_index()
-    order = wide.mean().sort_values(ascending=False, kind="stable").index
-    shown = wide.columns if len(order) <= most_lines else wide.columns[wide.columns.isin(order[:most_lines])]
+    shown = largest(wide, most_lines)
+    wide = coarse(wide, result.frames.get("flows"), shown)
+    looks = flow_looks(result, shown)
     scale, unit = time_scale(float(wide.index.max()) if len(wide) else 1.0)
     with style():
         figure = new_figure(7.5, 4.0)
         axes = figure.add_subplot()
-        for number, name in enumerate(shown):
-            axes.step(wide.index / scale, wide[name], where="post", label=name, **line_look(number))
+        for name in shown:
+            axes.step(wide.index / scale, wide[name], where="post", label=name, **looks[name])
         rest = wide.drop(columns=shown)
         if rest.shape[1]:
             label = f"mean of {rest.shape[1]} others"
@@ -41,23 +39,7 @@ def throughput(result: Result, most_lines: int = MOST_LINES) -> Figure:
         axes.set(xlabel=f"simulated time ({unit})", ylabel=catalogue.key("accepted_gbps").heading)
         axes.set_ylim(bottom=0.0)
         axes.set_xlim(left=0.0)
-        axes.set_title(result.title)
+        head(figure, result.title)
         if len(shown):
-            figure.legend(loc="outside right upper", title="flow")
+            legend(figure, title="flow")
     return figure
-
-
-def flow_names(table: pd.DataFrame) -> pd.Series[str]:
-    """`source → destination`, or the source alone where flows are not kept by destination."""
-    source, destination = table["source"].astype(str), table["destination"].astype(str)
-    alone = destination.isin(["", "*"])
-    return source.where(alone, source + " → " + destination)
-
-
-def time_scale(longest_ns: float) -> tuple[float, str]:
-    """Nanoseconds in the unit in which an axis up to `longest_ns` reads best, and that unit."""
-    return (
-        next((s for s in _SCALES if longest_ns >= 2 * s[0]), _SCALES[-1])
-        if longest_ns < 1e9 / 2
-        else _SCALES[0]
-    )

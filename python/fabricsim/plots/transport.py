@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from fabricsim.errors import InputError
 from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
-from fabricsim.plots.theme import COLOURS, line_look, new_figure, plain_log, style
-from fabricsim.plots.throughput import MOST_LINES, time_scale
+from fabricsim.plots.entities import MOST_LINES, entry_colours
+from fabricsim.plots.theme import head, legend, line_look, new_figure, plain_log, style, time_scale
 from fabricsim.results import Result
 
 _PANELS = {"reorder_buffer": "packets in\nthe reorder buffer", "connections": "connections held\nas a target"}
@@ -19,6 +20,8 @@ _TIMES = {
     "completion_p99_ns": "p99",
     "completion_p999_ns": "p99.9",
 }
+_SHADES = (1.0, 0.6, 0.3)
+"""Opacity of the bars of each time."""
 MOST_ENTRIES = 40
 """Entries of the traffic list that have bars of their own."""
 WIDE = 10.0
@@ -45,8 +48,8 @@ def transport(result: Result) -> Figure:
             _levels(axes, table, name, scale)
             axes.set_ylabel(label)
         handles, names = rows[0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside right upper", title="most in a bin")
-        rows[0].set_title(f"{result.title}: transport")
+        legend(figure, handles, names, title="most in a bin")
+        head(figure, f"{result.title}: transport")
         rows[0].set_xlim(left=0.0)
         rows[-1].set_xlabel(f"simulated time ({unit})")
     return figure
@@ -86,8 +89,8 @@ def _levels(axes: Axes, table: pd.DataFrame, name: str, scale: float) -> None:
             linewidth=1.2,
             label=f"mean of {label}",
         )
-    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_ylim(bottom=0.0)
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    axes.set_ylim(0.0, max(1.0, axes.get_ylim()[1]))
 
 
 def completion(result: Result) -> Figure:
@@ -110,17 +113,20 @@ def completion(result: Result) -> Figure:
         figure = new_figure(7.0, max(2.6, 1.4 + 0.5 * len(table)))
         axes = figure.add_subplot()
         places = np.arange(len(table))
+        colours = entry_colours(result, [str(name) for name in table["entry"]])
+        shades: list[Patch] = []
         for number, (column, label) in enumerate(_TIMES.items()):
             shift = (number - 1) * 0.26
             values = table[column].to_numpy(float) / scale
-            axes.barh(places + shift, values, 0.24, color=COLOURS[number], label=label)
+            axes.barh(places + shift, values, 0.24, color=colours, alpha=_SHADES[number])
+            shades.append(Patch(color="0.2", alpha=_SHADES[number], label=label))
         axes.set_yticks(places, _names(table))
         axes.set_ylim(len(table) - 0.4, -0.6)
         axes.grid(visible=False, axis="y")
-        axes.set_xlabel(f"from the creation of a message until its last operation is visible ({unit})")
+        axes.set_xlabel(f"completion time of messages ({unit})")
         _choose_scale(axes, table)
-        axes.set_title(f"{result.title}: completion times")
-        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0.0)
+        head(figure, f"{result.title}: completion times")
+        legend(figure, handles=shades)
     return figure
 
 

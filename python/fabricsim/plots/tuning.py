@@ -5,8 +5,19 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from fabricsim.catalogue import Entry
 from fabricsim.lazy import pandas as pd
-from fabricsim.plots.theme import COLOURS, line_look, new_figure, style
+from fabricsim.plots.theme import (
+    COLOURS,
+    axis_label,
+    head,
+    legend,
+    line_look,
+    new_figure,
+    sized,
+    style,
+    words,
+)
 from fabricsim.tune import TuneResult
 
 _FRONT, _TRIED, _BROKEN = COLOURS[0], "0.55", COLOURS[1]
@@ -35,8 +46,9 @@ def _history(result: TuneResult) -> Figure:
             axes.step(good["trial"], so_far, where="post", label="best so far", **line_look(0))
         if len(baseline):
             axes.axhline(baseline[column].iloc[0], color="black", linestyle=":", label="as it is")
-        axes.set(xlabel="trial", ylabel=_label(result, column), title=str(result.manifest["name"]))
-        figure.legend(loc="outside right upper")
+        axes.set(xlabel="trial", ylabel=_label(result, column))
+        head(figure, result.title)
+        legend(figure)
     return figure
 
 
@@ -51,7 +63,13 @@ def _front(result: TuneResult) -> Figure:
             _points(axes, tried[first], tried[other], tried["feasible"])
             line = "-" if len(others) == 1 else ""
             axes.plot(
-                front[first], front[other], line, marker="o", color=_FRONT, markersize=5, label="Pareto front"
+                front[first],
+                front[other],
+                line,
+                marker="o",
+                color=_FRONT,
+                markersize=sized(5),
+                label="Pareto front",
             )
             if result.best is not None:
                 row = front[front["trial"] == result.best["trial"]]
@@ -60,16 +78,16 @@ def _front(result: TuneResult) -> Figure:
                     row[other],
                     "*",
                     color="#E69F00",
-                    markersize=13,
+                    markersize=sized(13),
                     label="best",
                     markeredgecolor="k",
                 )
             if len(baseline):
-                axes.plot(baseline[first], baseline[other], "kX", markersize=8, label="as it is")
+                axes.plot(baseline[first], baseline[other], "kX", markersize=sized(8), label="as it is")
             axes.set(xlabel=_label(result, first), ylabel=_label(result, other))
-        figure.axes[0].set_title(str(result.manifest["name"]))
+        head(figure, result.title)
         handles, labels = figure.axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside right upper")
+        legend(figure, handles, labels)
     return figure
 
 
@@ -82,26 +100,33 @@ def importance(result: TuneResult) -> Figure:
         height = 0.8 / table.shape[1]
         for number, name in enumerate(table.columns):
             places = [at + number * height for at in range(len(table))]
-            axes.barh(places, table[name], height, label=str(name), color=COLOURS[number % len(COLOURS)])
+            axes.barh(
+                places,
+                table[name],
+                height,
+                label=str(name).replace("_", " "),
+                color=COLOURS[number % len(COLOURS)],
+            )
         axes.set_yticks(
-            [at + 0.4 - height / 2 for at in range(len(table))], [str(key) for key in table.index]
+            [at + 0.4 - height / 2 for at in range(len(table))], [words(str(key)) for key in table.index]
         )
         axes.invert_yaxis()
-        axes.set(xlabel="importance", title=str(result.manifest["name"]))
+        axes.set(xlabel="importance")
+        head(figure, result.title)
         if table.shape[1] > 1:
-            figure.legend(loc="outside right upper")
+            legend(figure)
     return figure
 
 
 def _points(axes: Axes, x: pd.Series[float], y: pd.Series[float], feasible: pd.Series[bool]) -> None:
-    axes.plot(x[feasible], y[feasible], "o", color=_TRIED, markersize=4, label="tried")
+    axes.plot(x[feasible], y[feasible], "o", color=_TRIED, markersize=sized(4), label="tried")
     if not feasible.all():
         axes.plot(
             x[~feasible],
             y[~feasible],
             "o",
             color=_BROKEN,
-            markersize=4,
+            markersize=sized(4),
             markerfacecolor="none",
             label="breaks a constraint",
         )
@@ -115,4 +140,4 @@ def _parts(result: TuneResult) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def _label(result: TuneResult, column: str) -> str:
     unit = result.trials.attrs.get("columns", {}).get(column, ("", ""))[0]
-    return f"{column} ({unit})" if unit else column
+    return axis_label(Entry(column, column.replace("_", " "), unit))

@@ -11,6 +11,7 @@ from fabricsim.bound.reached import reached
 from fabricsim.catalogue import FRACTION, Entry
 from fabricsim.compare.settings import experiment_of
 from fabricsim.errors import FabricsimError, InputError
+from fabricsim.hot_links import sentences
 from fabricsim.plots import save_plots
 from fabricsim.report.jobs import jobs, routers
 from fabricsim.report.parts import Section, duration, embedded, facts_of, given, scratch, table_of
@@ -98,13 +99,25 @@ _SUMMARY = (
 
 def sections_of_run(result: Result, *, bound: bool = True) -> list[Section]:
     """All sections of a run. `bound`: with the fraction of the bound that it reached."""
-    found = [_summary(result), _entries(result), _flows(result), jobs(result), routers(result)]
+    found = [
+        _hot_links(result),
+        _summary(result),
+        _entries(result),
+        _flows(result),
+        jobs(result),
+        routers(result),
+    ]
     found += [_hot_spots(result), _victims(result), _congestion(result)]
     found.append(_transport(result))
     if bound:
         found.append(_bound(result))
     found += [_pictures(result), _invariants(result), _experiment(result)]
     return [section for section in found if section is not None]
+
+
+def _hot_links(result: Result) -> Section | None:
+    said = sentences(result)
+    return Section("Hottest links", lines=said) if said else None
 
 
 def _summary(result: Result) -> Section:

@@ -42,6 +42,8 @@ class Section:
 
     title: str
     text: str = ""
+    lines: list[str] = field(default_factory=list)
+    """Sentences, each a paragraph of its own."""
     facts: list[tuple[str, str]] = field(default_factory=list)
     table: Table | None = None
     pictures: list[Picture] = field(default_factory=list)

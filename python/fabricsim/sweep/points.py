@@ -12,7 +12,7 @@ from typing import Any
 from fabricsim.errors import FabricsimError, InputError, InterruptedBuildError
 from fabricsim.lazy import pandas as pd
 from fabricsim.memory import Allowance, shared
-from fabricsim.results import finite, scalars
+from fabricsim.results import finite, scalars, title_of
 from fabricsim.run import run
 from fabricsim.shown import Shown
 from fabricsim.spec import Experiment, as_experiment
@@ -43,6 +43,11 @@ class SweepResult(Shown):
     folder: Path | None = None
     damaged: tuple[str, ...] = ()
     """A message for each line of the folder's journal that was left out."""
+
+    @property
+    def title(self) -> str:
+        """The experiment's title, or its file's name."""
+        return title_of(self.manifest)
 
     @property
     def parameters(self) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from fabricsim.errors import InputError
 from fabricsim.lazy import pandas as pd
-from fabricsim.results import finite
+from fabricsim.results import finite, title_of
 from fabricsim.shown import Shown
 from fabricsim.store import read_folder
 from fabricsim.tune.folder import KIND
@@ -49,6 +49,11 @@ class TuneResult(Shown):
     def objectives(self) -> list[dict[str, str]]:
         """Name and goal of each."""
         return cast("list[dict[str, str]]", self.manifest["objectives"])
+
+    @property
+    def title(self) -> str:
+        """The experiment's title, or its file's name."""
+        return title_of(self.manifest)
 
     @property
     def parameters(self) -> list[str]:

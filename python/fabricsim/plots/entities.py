@@ -1,0 +1,91 @@
+"""Looks of flows, entries and jobs: the same in all pictures of a run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from fabricsim.lazy import numpy as np
+from fabricsim.lazy import pandas as pd
+from fabricsim.plots.theme import COLOURS, LOOKS, line_look
+from fabricsim.results import Result
+
+FEWEST_PACKETS = 10
+"""Packets of a flow that a bin of a picture holds, unless it has too few bins then."""
+FEWEST_BINS = 20
+MOST_LINES = 12
+"""Flows that are drawn one by one."""
+
+
+def flow_names(table: pd.DataFrame) -> pd.Series[str]:
+    """`source → destination`, or the source alone where flows are not kept by destination."""
+    source, destination = table["source"].astype(str), table["destination"].astype(str)
+    alone = destination.isin(["", "*"])
+    return source.where(alone, source + " → " + destination)
+
+
+def largest(wide: pd.DataFrame, most: int = MOST_LINES) -> list[str]:
+    """The flows with the largest means, in the order of the table; a column is a flow."""
+    order = wide.mean().sort_values(ascending=False, kind="stable").index[:most]
+    return [str(name) for name in wide.columns[wide.columns.isin(order)]]
+
+
+def coarse(wide: pd.DataFrame, flows: pd.DataFrame | None, shown: Sequence[Any]) -> pd.DataFrame:
+    """Throughput in bins that hold enough packets, if there are enough bins: in shorter ones a packet more or less is a
+    rate above the link's. A row is a bin, a column a flow.
+    """
+    if (
+        flows is None
+        or not {"bytes", "packets"} <= set(flows)
+        or len(wide) < 2 * FEWEST_BINS
+        or not len(shown)
+    ):
+        return wide
+    packets, total = float(flows["packets"].sum()), float(flows["bytes"].sum())
+    width = float(wide.index.to_series().diff().median())
+    held = float(wide[list(shown)].mean().median()) * width / 8.0 * packets / total if total else 0.0
+    many = len(wide) // FEWEST_BINS
+    together = many if held <= 0.0 else min(many, math.ceil(FEWEST_PACKETS / held))
+    if together < 2:
+        return wide
+    # The last bins may be no whole one: they belong to the one before.
+    number = np.minimum(np.arange(len(wide)) // together, len(wide) // together - 1)
+    found = wide.groupby(number).mean()
+    return found.set_index(wide.index[::together][: len(found)])
+
+
+def flow_looks(result: Result, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Colour and dashes of flows: those of the largest ones of the run come first."""
+    known: list[str] = []
+    series = result.frames.get("series")
+    if series is not None and len(series):
+        named = series.assign(flow=flow_names(series))
+        means = named.groupby("flow", sort=False)["gbps"].sum().to_frame().T
+        known = largest(means)
+    flows = result.frames.get("flows")
+    rest = [] if flows is None else flow_names(flows).tolist()
+    return looks(names, [*known, *rest])
+
+
+def looks(names: Sequence[str], order: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """A look for each name by its place in the order; of two that would look the same, the later takes a free one."""
+    numbers = {name: number for number, name in enumerate(dict.fromkeys([*order, *names]))}
+    taken: set[int] = set()
+    found = {}
+    for name in sorted(names, key=numbers.__getitem__):
+        number = numbers[name] % LOOKS
+        if len(taken) < LOOKS:
+            while number in taken:
+                number = (number + 1) % LOOKS
+        taken.add(number)
+        found[name] = line_look(number)
+    return {name: found[name] for name in names}
+
+
+def entry_colours(result: Result, names: Sequence[str]) -> list[str]:
+    """A colour for each entry of the traffic list, or job, by its place in the run's list of them."""
+    entries = result.frames.get("entries")
+    known = [] if entries is None or "entry" not in entries else [str(name) for name in entries["entry"]]
+    numbers = {name: number for number, name in enumerate(dict.fromkeys([*known, *names]))}
+    return [COLOURS[numbers[name] % len(COLOURS)] for name in names]
