@@ -76,7 +76,7 @@ fn connected(run: &mut ProgramRun) -> [Side; 2] {
             },
             QueuePairAttributes {
                 state: Some(QueuePairState::ReadyToReceive),
-                destination: run.host_of_lid(peer),
+                address: run.host_of_lid(peer).map(Into::into),
                 path_mtu: Some(2048),
                 dest_qp: Some(sides[other].qp),
                 rq_psn: Some(Psn::new(0)),

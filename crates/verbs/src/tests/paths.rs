@@ -235,8 +235,8 @@ fn queue_pairs_of_a_partition_hear_each_other_only() {
 /// Arms both ends: each has had a packet of the other one since that was loaded.
 fn armed(pair: &mut Pair) -> [End; 2] {
     let ends = connected(pair, |_, _| {});
-    for host in 0..2 {
-        load(&mut pair.devices[host], ends[host].qp, host);
+    for (host, end) in ends.iter().enumerate() {
+        load(&mut pair.devices[host], end.qp, host);
     }
     assert_eq!(states(pair, &ends), [MigrationState::Rearm; 2]);
     write(pair, &ends, 1);
@@ -286,8 +286,8 @@ fn without_a_second_path_the_connection_fails() {
     for loads in 0..2 {
         let mut pair = pair();
         let ends = connected(&mut pair, |_, _| {});
-        for host in 0..loads {
-            load(&mut pair.devices[host], ends[host].qp, host);
+        for (host, end) in ends.iter().enumerate().take(loads) {
+            load(&mut pair.devices[host], end.qp, host);
         }
         pair.dead_path = Some(0);
         write(&mut pair, &ends, 1);
@@ -314,11 +314,11 @@ fn a_program_may_migrate_a_connection() {
     assert_eq!(pair.poll(0, ends[0].cq)[0].status, Status::Success);
     assert_eq!(states(&pair, &ends), [MigrationState::Migrated; 2]);
     assert_eq!(pair.devices[0].queue_pair_counters(ends[0].qp).unwrap().timeouts, 0);
-    for host in 0..2 {
+    for (host, end) in ends.iter().enumerate() {
         let back = AlternatePath { address: path(host, 0), ..alternate(host) };
         let rearm = Some(MigrationState::Rearm);
         let given = QueuePairAttributes { alternate: Some(back), path_mig_state: rearm, ..NONE };
-        pair.devices[host].modify_qp(ends[host].qp, given, now).unwrap();
+        pair.devices[host].modify_qp(end.qp, given, now).unwrap();
     }
     pair.dead_path = None;
     write(&mut pair, &ends, 3);
