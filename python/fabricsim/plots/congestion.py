@@ -124,9 +124,9 @@ def _marks(axes: Axes, result: Result, scale: float) -> None:
     run = _table(result, "run_series")
     width = float(run["time_ns"].diff().median()) if len(run) > 1 else _longest_ns(result)
     if (together := len(run) // MOST_BINS) > 1:  # in short bins there is a packet or none
-        number = np.arange(len(run)) // together
+        bins = np.arange(len(run)) // together
         names = [column for column, _ in _MARKS]
-        run = run.groupby(number).agg({"time_ns": "first", **dict.fromkeys(names, "sum")})
+        run = run.groupby(bins).agg({"time_ns": "first", **dict.fromkeys(names, "sum")})
         width *= together
     bin_scale, unit = time_scale(2 * width)
     for number, (column, label) in enumerate(_MARKS):
