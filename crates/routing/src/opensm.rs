@@ -42,13 +42,12 @@ pub(crate) fn around(
     let found = engine.route(&subnet, &options).map_err(|error| wrong(KEY, error.to_string()))?;
     let mut tables = convert(&found.tables, &switches, graph, (&identity, paths), file)?;
     for (path, tables) in (0_u8..).zip(&mut tables) {
-        match otherwise {
-            Some(otherwise) => tables.fill(otherwise.of_path(path), graph),
-            None => {
-                let lid = |to| usize::from(identity.lid(to)) + usize::from(path);
-                verify_paths(tables, graph, &lid)
-                    .map_err(|(_, problem)| wrong(KEY, format!("`{engine}`: {problem}")))?;
-            }
+        if let Some(otherwise) = otherwise {
+            tables.fill(otherwise.of_path(path), graph);
+        } else {
+            let lid = |to| usize::from(identity.lid(to)) + usize::from(path);
+            verify_paths(tables, graph, &lid)
+                .map_err(|(_, problem)| wrong(KEY, format!("`{engine}`: {problem}")))?;
         }
     }
     let sl2vl = (engine == Engine::Torus2Qos).then_some(&found.sl2vl);

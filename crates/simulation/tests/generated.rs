@@ -172,14 +172,15 @@ fn combinations(space: &Space, when: &[When]) -> Vec<Vec<(usize, usize)>> {
     all
 }
 
-/// Every variant of every enumeration of the file, and every key, is in some of the experiments.
+/// Every variant of every enumeration of the file, and every key, is in some of the experiments, in pairs or at random.
 #[test]
 fn the_generator_knows_every_variant_and_key_of_the_schema() {
     let space = Space::new();
     let mut seen = generator::schema::Seen::new(fabricsim_spec::json_schema());
     let parts = seen.missing().len();
     assert!(parts > 300, "the schema has {parts} keys and variants only: it is not read as a whole");
-    for case in cases(&space) {
+    let at_random = (0..AT_RANDOM as u64).map(|number| at_random(&space, FIRST_AT_RANDOM + number));
+    for case in cases(&space).into_iter().chain(at_random) {
         let experiment = prepare(&case.text(), &[]).unwrap_or_else(|e| panic!("{e}\n{case:?}")).experiment;
         seen.add(&serde_json::to_value(experiment).unwrap());
     }

@@ -251,7 +251,7 @@ fn any_graph(text: &str, may_change: bool, draw: &mut Draw, draft: &mut Draft) {
         4 if !has_leaf => ("csv", table(&links)),
         _ => ("graphml", graphml(&names("name = \""), &links)),
     };
-    if matches!(form, 0 | 1 | 4 | 5) {
+    if matches!(form, 0 | 1 | 3 | 4 | 5) {
         draft.section("[topology.inline]");
         draft.text("format", format);
         draft.key("text", format!("'''{content}'''"));
