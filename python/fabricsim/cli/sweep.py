@@ -156,8 +156,8 @@ def _check_metrics(metrics: Sequence[str], given: Sequence[str]) -> None:
         plain = re.sub(r"_(ns|gbps|bytes)$", "", name)  # a parameter's column of numbers
         if "." in name and any(plain in text for text in given):
             continue
-        near = difflib.get_close_matches(name, catalogue.names(), n=3, cutoff=0.5)
-        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        near = difflib.get_close_matches(name, catalogue.names(), n=1, cutoff=0.5)
+        hint = f"; did you mean {near[0]}?" if near else ""
         raise InputError(f"--plot {name}: no run has such a number; see docs/reference/results.md{hint}")
 
 

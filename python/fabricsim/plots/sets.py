@@ -108,7 +108,11 @@ def draw(result: Result, name: str, part: Part = WHOLE) -> Figure:
 
 
 def save_plots(
-    result: Result, out: Path, format: Format = "png", kinds: Sequence[str] | None = None, part: Part = WHOLE
+    result: Result,
+    out: str | Path,
+    format: Format = "png",
+    kinds: Sequence[str] | None = None,
+    part: Part = WHOLE,
 ) -> list[Path]:
     """Draws the plots `kinds`, by default all that the run has tables and room for, into the folder `out`.
 
@@ -116,6 +120,7 @@ def save_plots(
         InputError: a requested plot does not exist, or has nothing to show.
         StoreError: one cannot be written.
     """
+    out = Path(out)
     if kinds:
         return [save(draw(result, name, part), out / f"{name}.{format}") for name in dict.fromkeys(kinds)]
     omitted = left_out(result)
