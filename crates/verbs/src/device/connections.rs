@@ -158,6 +158,9 @@ impl Device {
         now: Time,
     ) -> Result<(), VerbsError> {
         self.check_address(address, "ah_attr").map_err(|text| invalid(format!("send_lap: {text}")))?;
+        if timeout > 31 {
+            return Err(invalid(format!("send_lap: timeout = {timeout}: at most 31")));
+        }
         let (local_lid, remote_lid) = self.lids_of(address)?;
         let lap = Lap {
             local_lid,
@@ -166,7 +169,7 @@ impl Device {
             remote_gid: self.subnet.gid(address.host),
             sl: Sl(address.sl),
             subnet_local: true,
-            local_ack_timeout: timeout.min(31),
+            local_ack_timeout: timeout,
             ..Lap::default()
         };
         self.of_manager("send_lap", now, |agent, out| agent.manager.load_path(id, lap, out))
