@@ -244,7 +244,10 @@ def _client(ctx: v.Context, status: int, then: Any) -> dict[str, Any]:
     assert channel.get_cm_event().event_type == cm.RDMA_CM_EVENT_ESTABLISHED
     assert end.qp is not None
     assert end.route is not None
-    end.send_lap(v.AHAttr(dlid=end.route.dlid + 1, src_path_bits=1), timeout=6)
+    alternate = v.AHAttr(dlid=end.route.dlid + 1, src_path_bits=1)
+    with pytest.raises(v.PyverbsRDMAError, match="send_lap: timeout = 32: at most 31"):
+        end.send_lap(alternate, timeout=32)
+    end.send_lap(alternate, timeout=6)
     event = channel.get_cm_event()
     assert (event.event_type, event.status) == (cm.IB_CM_APR_RECEIVED, status)
     memory = end.reg_msgs(64)

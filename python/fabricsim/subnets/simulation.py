@@ -84,7 +84,7 @@ def simulate(
         seed: seed of all random choices.
 
     Raises:
-        InputError: tables with holes, a wrong pattern, or a subnet of less
+        InputError: tables with holes that packets meet, a wrong pattern, or a subnet of less
             than four ports.
     """
     for pattern in patterns:
