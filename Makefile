@@ -4,7 +4,7 @@ VENV := .venv/bin
 FIRST := experiments/thesis/a.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint check-protocols mutants mutants-diff soak bench reproduce docs clean
+.PHONY: help run test lint check-protocols mutants mutants-diff soak fuzz bench reproduce docs clean
 
 help: ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 28
@@ -37,6 +37,10 @@ mutants-diff: ## the same in the lines that changed since BASE, by default since
 soak: ## experiments at random, checked in every respect, for SOAK_SECONDS=3600; SOAK_SEED=, SOAK_PAIR= or SOAK_FILE= repeats one
 	@SOAK_SECONDS="$(SOAK_SECONDS)" SOAK_SEED="$(SOAK_SEED)" SOAK_PAIR="$(SOAK_PAIR)" SOAK_FILE="$(abspath $(SOAK_FILE))" \
 	  cargo test --quiet --profile test-fast --package fabricsim-simulation --test generated -- --ignored --exact soak --nocapture
+
+fuzz: ## files of all readers, changed at random, FUZZ_CASES=20000 times 16 each; FUZZ_SEED= repeats a run
+	@env PROPTEST_CASES="$(or $(FUZZ_CASES),20000)" $(if $(FUZZ_SEED),PROPTEST_RNG_SEED="$(FUZZ_SEED)") \
+	  cargo test --quiet --profile test-fast --package fabricsim-fuzz --test targets -- --nocapture
 
 bench: ## speed and memory beside the peers' figures; leaves bench.json
 	@scripts/setup

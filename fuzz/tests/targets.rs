@@ -10,7 +10,7 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use edits::{Dictionary, apply, edits};
+use edits::{Dictionary, apply, edits, extremes};
 use fabricsim_fuzz::TARGETS;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
@@ -80,6 +80,26 @@ fn every_topology_has_a_seed() {
         }
     }
     assert!(kinds.is_empty(), "no seed in fuzz/seeds/experiment has {kinds:?}");
+}
+
+/// Every number of every seed, one at a time, is the least and the largest of each width: no chance is needed for these.
+#[test]
+fn every_number_at_its_extremes() {
+    let mut panics = Vec::new();
+    for (target, run) in TARGETS {
+        let mut count = 0;
+        for (name, seed) in seeds(target) {
+            for bytes in extremes(&seed) {
+                count += 1;
+                let ran = catch_unwind(AssertUnwindSafe(|| run(&bytes)));
+                if ran.is_err() {
+                    panics.push(format!("{target}/{name} panics on {:?}", String::from_utf8_lossy(&bytes)));
+                }
+            }
+        }
+        println!("{target}: {count} numbers");
+    }
+    assert!(panics.is_empty(), "{}", panics.join("\n"));
 }
 
 /// Changes seeds of a target at random. Some of the results must be accepted and some refused.

@@ -97,6 +97,33 @@ fn words(bytes: &[u8]) -> Vec<(usize, usize)> {
     found
 }
 
+/// The least and the largest numbers of each width.
+const BOUNDS: [&str; 9] = [
+    "0",
+    "-1",
+    "255",
+    "65535",
+    "4294967295",
+    "9223372036854775807",
+    "18446744073709551615",
+    "0xffffffffffffffff",
+    "1e308",
+];
+
+/// The file with each of its numbers at each bound, one at a time.
+pub(crate) fn extremes(seed: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+    numbers(seed).into_iter().flat_map(move |(from, to)| {
+        BOUNDS.map(|bound| [&seed[..from], bound.as_bytes(), &seed[to..]].concat())
+    })
+}
+
+/// First and last of the numbers: digits in a row, also within words, as in `10us` and `[12]`.
+fn numbers(bytes: &[u8]) -> Vec<(usize, usize)> {
+    let digit = |at: &usize| bytes.get(*at).is_some_and(u8::is_ascii_digit);
+    let starts = (0..bytes.len()).filter(|at| digit(at) && (*at == 0 || !digit(&(at - 1))));
+    starts.map(|from| (from, (from..).find(|at| !digit(at)).expect("numbers end"))).collect()
+}
+
 /// The file after its changes.
 pub(crate) fn apply(seed: &[u8], edits: &[Edit], dictionary: &Dictionary) -> Vec<u8> {
     let mut bytes = seed.to_vec();

@@ -214,7 +214,7 @@ impl Reader {
     /// GUID of a node: from `…guid=`, else from its name, else the next one of ibsim.
     fn node_guid(&mut self, key: &str, kind: NodeKind, ports: u64) -> (Guid, Guid) {
         let slot = slot(kind);
-        let reserved = if kind == NodeKind::Switch { 1 } else { ports + 1 };
+        let reserved = if kind == NodeKind::Switch { 1 } else { ports.saturating_add(1) };
         let digits = key.split_once('-').map_or("", |(_, digits)| digits);
         let named = if digits.len() == 16 { u64::from_str_radix(digits, 16).ok() } else { None };
         let (guid, port) = match (self.settings.guid[slot].take(), named) {

@@ -132,6 +132,9 @@ fn tables_for_other_lids_are_found() {
     switch.ports[0].lid = 9;
     let dump = tables.to_dump(&subnet);
     assert_eq!(bind(&dump, &moved), [], "LID {old} of {guid} is that of no port");
+    let multicast = dump.replacen(&format!("switch Lid {old} "), "switch Lid 65535 ", 1);
+    assert_ne!(multicast, dump);
+    assert_eq!(bind(&multicast, &subnet), [], "no port has a multicast LID");
     let other = dump.replacen(
         &format!("switch Lid {old} guid {guid}"),
         &format!("switch Lid {} guid {guid}", lids[0]),
