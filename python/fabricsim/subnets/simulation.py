@@ -47,8 +47,8 @@ class Simulated:
     status: str
     """`ok`, or `deadlock` if one of the runs came to one."""
     throughput_mean: float
-    """Accepted load where all send as fast as they can, as a fraction of the adapters' links. For `incast`: of the
-    receiver's link."""
+    """Accepted load where all send as fast as they can, as a fraction of the adapters' links. For `incast`: the fraction
+    of the time in which the receiver's link was busy."""
     throughput_min: float
     """The same of the port that gets least (of those that send)."""
     latency_mean_ns: float | None
@@ -221,7 +221,7 @@ def _incast(runs: _Runs, pattern: str) -> Simulated:
     return Simulated(
         pattern=pattern,
         status=_status(result),
-        throughput_mean=_shares(result, "delivered_gbps")[receiver],
+        throughput_mean=_busy(result, receiver),
         throughput_min=min(injected[port] for port in senders[1:]),
         latency_mean_ns=mean,
         latency_p99_ns=None,
@@ -247,6 +247,12 @@ def _shares(result: Result, column: str) -> dict[str, float]:
     hosts = result.frames["hosts"]
     shares = hosts[column].to_numpy(float) / hosts["link_gbps"].to_numpy(float)
     return dict(zip(map(str, hosts["host"]), shares.tolist(), strict=True))
+
+
+def _busy(result: Result, receiver: str) -> float:
+    """Part of the measurement in which the link to a host was busy: packets at its ends count in part, and never above 1."""
+    links = result.frames["links"]
+    return float(links.loc[links["link"].str.endswith(f"->{receiver}"), "utilisation"].sum())
 
 
 def _number(value: Any) -> float | None:
