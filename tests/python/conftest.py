@@ -12,7 +12,7 @@ import fake_native
 import pytest
 from hypothesis import settings
 
-import fabricsim.cli.state
+import fabricsim.cli.console
 from fabricsim.cli import main
 
 # How long an example takes depends on the machine, and on what it is the first to import: no measure of being right.
@@ -73,7 +73,7 @@ def command(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], 
     def call(*arguments: object) -> Ran:
         monkeypatch.chdir(tmp_path)
         monkeypatch.setattr(sys, "argv", ["fabricsim", *map(str, arguments)])
-        monkeypatch.setattr(fabricsim.cli.state.settings, "debug", False)
+        monkeypatch.setattr(fabricsim.cli.console.settings, "debug", False)
         code = 0
         try:
             main()

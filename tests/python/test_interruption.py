@@ -29,10 +29,10 @@ def test_a_signal_while_the_package_is_imported_is_one_line(
 ) -> None:
     slow = tmp_path / "slow" / "numpy"
     slow.mkdir(parents=True)
-    (slow / "__init__.py").write_text("import time\nprint('importing', flush=True)\ntime.sleep(600)\n")
+    (slow / "__init__.py").write_text("import os, time\nos.write(1, b'importing\\n')\ntime.sleep(600)\n")
     path = os.pathsep.join([str(slow.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = {**os.environ, "PYTHONPATH": path}
-    process = started(tmp_path, "schema", command=program, env=environment)
+    process = started(tmp_path, "mpi", "--help", command=program, env=environment)
     assert process.stdout is not None
     assert process.stdout.readline() == "importing\n"
     process.send_signal(number)
@@ -61,7 +61,7 @@ main()
 @pytest.mark.parametrize("nth", [1, 2, 3, 10, 100, 300])
 def test_a_signal_at_any_import_is_one_line(tmp_path: Path, number: signal.Signals, nth: int) -> None:
     code = AT_AN_IMPORT.format(nth=nth, number=int(number))
-    assert ended(started(tmp_path, "--version", command=[sys.executable, "-c", code])) == (
+    assert ended(started(tmp_path, "mpi", "--help", command=[sys.executable, "-c", code])) == (
         130,
         "",
         "interrupted\n",
@@ -115,7 +115,7 @@ def test_a_signal_beside_the_command_is_no_traceback(
 ) -> None:
     strike = {"before": "pass", "after": "pass", when: f"os.kill(os.getpid(), {int(number)})"}
     command = [sys.executable, "-c", AROUND_THE_COMMAND.format(**strike)]
-    code, _, err = ended(started(tmp_path, "--version", command=command))
+    code, _, err = ended(started(tmp_path, "mpi", "--help", command=command))
     assert (code, err) == (130, "interrupted\n")
 
 
@@ -135,7 +135,7 @@ main()
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_while_the_interpreter_ends_changes_nothing(tmp_path: Path, number: signal.Signals) -> None:
     command = [sys.executable, "-c", AT_THE_END.format(number=int(number))]
-    code, out, err = ended(started(tmp_path, "--version", command=command))
+    code, out, err = ended(started(tmp_path, "mpi", "--help", command=command))
     assert (code, err) == (0, "")
     assert out
 

@@ -7,10 +7,25 @@ import sys
 
 import pytest
 
+import fabricsim
 import fabricsim_command
 from fabricsim.cli import interrupt
+from fabricsim.cli.app import COMMANDS
+from fabricsim.cli.commands import Later
 
-SLOW = {"dask", "distributed", "greenlet", "jinja2", "matplotlib", "optuna", "pandas", "pyarrow", "scipy"}
+SLOW = {
+    "dask",
+    "distributed",
+    "greenlet",
+    "jinja2",
+    "matplotlib",
+    "numpy",
+    "optuna",
+    "pandas",
+    "pyarrow",
+    "pydantic",
+    "scipy",
+}
 HELP = """
 import sys
 from fabricsim.cli import main
@@ -26,9 +41,38 @@ except SystemExit:
 def test_a_start_loads_nothing_slow(code: str) -> None:
     code += "\nimport sys\nprint(*sys.modules, file=sys.stderr)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = {name.partition(".")[0] for name in ran.stderr.split()}
+    loaded = set(ran.stderr.split())
     assert "fabricsim" in loaded
-    assert not loaded & SLOW
+    assert not {name.partition(".")[0] for name in loaded} & SLOW
+    own = {name for name in loaded if name.startswith("fabricsim.") and not name.startswith("fabricsim.cli")}
+    assert own <= {"fabricsim.errors", "fabricsim.native", "fabricsim._native"}, own
+
+
+@pytest.mark.parametrize("later", COMMANDS, ids=[later.name for later in COMMANDS])
+def test_the_list_of_commands_says_what_each_says_of_itself(later: Later) -> None:
+    command = later.load()
+    assert command.name == later.name
+    first, _, _ = command.help.partition("\n\n")
+    assert " ".join(first.split()) == later.help
+
+
+def test_names_of_the_package_are_there_when_they_are_used() -> None:
+    for name in fabricsim.__all__:
+        assert getattr(fabricsim, name) is not None
+    assert set(fabricsim.__all__) <= set(dir(fabricsim))
+    with pytest.raises(AttributeError, match="no attribute 'simulte'"):
+        _ = fabricsim.simulte
+
+
+def test_modules_do_not_hide_functions_of_their_name() -> None:
+    code = (
+        "import fabricsim as fs, fabricsim.run, fabricsim.sweep; print(callable(fs.run), callable(fs.sweep))"
+    )
+    code += (
+        "; from fabricsim import run, bound; import fabricsim.bound; print(callable(run), callable(fs.bound))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.split() == ["True"] * 4
 
 
 def test_the_program_has_handlers_before_it_imports_anything() -> None:

@@ -255,7 +255,9 @@ def test_what_is_simulated_agrees_with_the_loads(tree: Path) -> None:
         shift, incast = simulate(found, patterns=["shift", "incast"], duration="20 us")
         assert (shift.status, incast.status) == ("ok", "ok")
         assert shift.throughput_mean == pytest.approx(share, rel=0.03)
-        assert 0.95 < incast.throughput_mean <= 1.0 + 1e-9, "whole packets would be up to 1.02 of so short a time"
+        assert 0.95 < incast.throughput_mean <= 1.0 + 1e-9, (
+            "whole packets would be up to 1.02 of so short a time"
+        )
         results[engine] = (shift, incast)
     assert results["ftree"][0].latency_mean_ns is not None
     assert results["ftree"][0].latency_mean_ns < 3000

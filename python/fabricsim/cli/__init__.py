@@ -6,8 +6,8 @@ import sys
 import traceback
 
 from fabricsim.cli.app import app
+from fabricsim.cli.console import complain, settings
 from fabricsim.cli.interrupt import INTERRUPTED, interruptible
-from fabricsim.cli.state import complain, settings
 from fabricsim.cli.streams import Streams, lenient
 from fabricsim.errors import FabricsimError
 

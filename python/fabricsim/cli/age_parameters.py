@@ -12,8 +12,9 @@ from fabricsim.age_parameters import AgeParameters, Router
 from fabricsim.age_parameters import age_parameters as parameters_of
 from fabricsim.age_parameters.clock import MIDDLE, unrounded
 from fabricsim.age_parameters.network import is_file
+from fabricsim.cli.console import output, tell
 from fabricsim.cli.numbers import fixed, nanoseconds, percent, plain
-from fabricsim.cli.state import Json, Set, output, show, tell
+from fabricsim.cli.state import Json, Set, show
 from fabricsim.errors import InputError
 from fabricsim.spec import Experiment, parse_assignment, toml_value
 

@@ -12,8 +12,9 @@ from fabricsim.bound import Bound
 from fabricsim.bound import bound as bound_of
 from fabricsim.bound.compute import LIMIT_S
 from fabricsim.bound.reached import reached as reached_of
+from fabricsim.cli.console import output
 from fabricsim.cli.numbers import fixed, nanoseconds, percent, seconds
-from fabricsim.cli.state import ExperimentFile, Json, Set, output, read, show
+from fabricsim.cli.state import ExperimentFile, Json, Set, read, show
 from fabricsim.lazy import pandas as pd
 from fabricsim.results import Result
 from fabricsim.spec import Experiment

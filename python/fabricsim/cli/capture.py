@@ -12,10 +12,11 @@ from rich.table import Table
 
 from fabricsim.capture import Capture
 from fabricsim.capture import capture as capture_links
+from fabricsim.cli.console import output
 from fabricsim.cli.files import ForceFile
 from fabricsim.cli.interrupt import Interrupt
 from fabricsim.cli.progress import run_progress
-from fabricsim.cli.state import EXIT_CODES, ExperimentFile, Json, Memory, Set, output, read, show, warn
+from fabricsim.cli.state import EXIT_CODES, ExperimentFile, Json, Memory, Set, read, show, warn
 
 MOST_INTERFACES = 20
 """Interfaces that are listed."""

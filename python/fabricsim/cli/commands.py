@@ -1,20 +1,81 @@
-"""Help of commands: flags without a type."""
+"""Groups of commands: a command's module is imported when the command is used, and flags have no type in help texts."""
 
 from __future__ import annotations
 
-from typing import Any
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from typer.core import TyperGroup
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command, get_group
+
+
+@dataclass(frozen=True)
+class Later:
+    """A command that is imported when it is used: all of them together take most of a second."""
+
+    name: str
+    module: str
+    """In `fabricsim.cli`. The function, or the group, is named as the command, with `_` for `-`."""
+    help: str
+    """First paragraph of its docstring, for the list of commands."""
+
+    def load(self) -> Any:
+        """The command itself."""
+        module = importlib.import_module(f"fabricsim.cli.{self.module}")
+        attribute = self.name.replace("-", "_")
+        found = getattr(module, attribute, None) or getattr(module, f"{attribute}_")
+        if isinstance(found, typer.Typer):
+            command: Any = get_group(found)
+        else:
+            alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+            alone.command(self.name)(found)
+            command = get_command(alone)
+        command.name = self.name
+        return command
 
 
 class Commands(TyperGroup):
     """Commands in whose help a flag has no type: `--json`, not `--json <bool>`."""
 
+    later: ClassVar[Mapping[str, Later]] = {}
+    """Commands that are imported when they are used, by name. Until then the list of commands has their help."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        listed = {name: TyperCommand(name, help=later.help) for name, later in self.later.items()}
+        self.commands = {**listed, **self.commands}
+        self._loaded: set[str] = set()
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Names in the order of the help text."""
+        return list(self.commands)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that is called."""
+        name = args[0] if args else ""
+        if name in self.later and name not in self._loaded:
+            self.commands[name] = self.later[name].load()
+            self._loaded.add(name)
+        return super().resolve_command(ctx, args)
+
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """A command by name."""
         command = super().get_command(ctx, cmd_name)
         if command is not None:
-            for option in [*command.params, command.get_help_option(ctx)]:
-                if getattr(option, "is_flag", False) and getattr(option, "metavar", "") is None:
-                    option.metavar = ""  # type: ignore[union-attr]
+            _without_types([*command.params, command.get_help_option(ctx)])
         return command
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Options of the group itself."""
+        options = super().get_params(ctx)
+        _without_types(options)
+        return options
+
+
+def _without_types(options: list[Any]) -> None:
+    for option in options:
+        if getattr(option, "is_flag", False) and getattr(option, "metavar", "") is None:
+            option.metavar = ""

@@ -9,10 +9,11 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from fabricsim.cli.console import output, tell
 from fabricsim.cli.numbers import fixed, missing, percent, shown
 from fabricsim.cli.repeated import repeat
 from fabricsim.cli.repeated_tables import of_entries, print_sets
-from fabricsim.cli.state import Json, Seeds, output, show, tell
+from fabricsim.cli.state import Json, Seeds, show
 from fabricsim.compare import Comparison, compare_repeated, is_set, is_sweep
 from fabricsim.compare import compare as compare_runs
 from fabricsim.compare.comparison import MOST_RUNS

@@ -12,7 +12,8 @@ from rich.table import Table
 
 from fabricsim.captures import dissect as dissect_file
 from fabricsim.captures import dissect_in_parts
-from fabricsim.cli.state import Json, JsonList, output
+from fabricsim.cli.console import output
+from fabricsim.cli.state import Json, JsonList
 
 CHECKSUMS = {"icrc": "ICRC", "vcrc": "VCRC", "lpcrc": "LPCRC"}
 """Checksums of a record, with their names."""

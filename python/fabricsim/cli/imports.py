@@ -9,8 +9,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from fabricsim.cli.console import caution, output
 from fabricsim.cli.files import ForceFile, OutFile, write
-from fabricsim.cli.state import Json, caution, output, print_json
+from fabricsim.cli.state import Json, print_json
 from fabricsim.errors import InputError
 from fabricsim.importers import by_reason, import_omnetpp
 from fabricsim.subnets import Subnet, experiment_text, read_subnet

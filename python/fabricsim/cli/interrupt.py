@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
 from typing import Any
 
-from fabricsim.cli.state import tell
+from fabricsim.cli.console import tell
 
 # The program that starts the command line has the same before this module can be imported; a test compares them.
 INTERRUPTED = 130

@@ -12,10 +12,11 @@ from typing import Annotated, Any
 import typer
 
 from fabricsim.cli.commands import Commands
+from fabricsim.cli.console import complain, tell
 from fabricsim.cli.files import write
 from fabricsim.cli.mpi_replay import replay
 from fabricsim.cli.mpi_report import Force, Goal, OutFolder, Paraver, Perfetto, Plot, Report, Requested
-from fabricsim.cli.state import Json, Memory, Set, complain, print_json, tell
+from fabricsim.cli.state import Json, Memory, Set, print_json
 from fabricsim.errors import InputError
 from fabricsim.mpi.collectives.decisions import SETS
 from fabricsim.mpi.collectives.registry import ALGORITHMS

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from fabricsim.cli.console import output, tell
 from fabricsim.cli.mpi_report import Force, OutFolder, Paraver, Perfetto, Plot, Report, Requested
-from fabricsim.cli.state import EXIT_CODES, Json, Set, output, show, tell
+from fabricsim.cli.state import EXIT_CODES, Json, Set, show
 from fabricsim.errors import InputError
 from fabricsim.mpi.run import network_of
 from fabricsim.ranks import RunLog, report_of

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from fabricsim.cli.state import output, tell, tell_results
+from fabricsim.cli.console import output, tell
+from fabricsim.cli.state import tell_results
 from fabricsim.errors import InputError
 from fabricsim.ranks import RankReport, write_goal, write_paraver, write_perfetto
 from fabricsim.results import Result

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from rich.table import Table
 
-from fabricsim.cli.state import output, show
+from fabricsim.cli.console import output
+from fabricsim.cli.state import show
 from fabricsim.errors import FabricsimError
 from fabricsim.ordering_demo import DemoOptions, DemoResult
 from fabricsim.ordering_demo import ordering_demo as transfer

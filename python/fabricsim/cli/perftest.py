@@ -10,7 +10,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from fabricsim.cli.state import Json, Set, output, read, show
+from fabricsim.cli.console import output
+from fabricsim.cli.state import Json, Set, read, show
 from fabricsim.errors import InputError
 from fabricsim.lazy import pandas as pd
 from fabricsim.perftest import ALL_SIZES, FABRIC, TESTS, Test

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from fabricsim.cli.state import output, tell
+from fabricsim.cli.console import output, tell
 
 StyleOption = Annotated[
     Literal["screen", "paper", "slides"],

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
+from fabricsim.cli.console import errors, tell
 from fabricsim.cli.numbers import seconds
-from fabricsim.cli.state import errors, tell
 from fabricsim.run import Progress
 
 NOTE_S = 5.0

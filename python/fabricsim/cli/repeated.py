@@ -6,10 +6,11 @@ from pathlib import Path
 
 import typer
 
+from fabricsim.cli.console import complain, output, tell
 from fabricsim.cli.interrupt import INTERRUPTED, Interrupt
 from fabricsim.cli.progress import count_progress
 from fabricsim.cli.repeated_tables import print_repeated
-from fabricsim.cli.state import EXIT_CODES, complain, in_folder, output, show, tell, tell_results
+from fabricsim.cli.state import EXIT_CODES, in_folder, show, tell_results
 from fabricsim.errors import InputError
 from fabricsim.spec import Experiment
 from fabricsim.sweep import SweepResult

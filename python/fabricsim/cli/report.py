@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fabricsim.cli.state import output
+from fabricsim.cli.console import output
 from fabricsim.report import report as write_report
 
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fabricsim.cli.console import complain, output, tell
 from fabricsim.cli.entries import print_entries
 from fabricsim.cli.interrupt import INTERRUPTED, Interrupt
 from fabricsim.cli.progress import count_progress
-from fabricsim.cli.state import Jobs, Json, complain, output, show, tell
+from fabricsim.cli.state import Jobs, Json, show
 
 if TYPE_CHECKING:
     from fabricsim.reproduce import Outcome

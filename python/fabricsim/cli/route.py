@@ -14,10 +14,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from fabricsim.cli import route_options as options
+from fabricsim.cli.console import caution, output, tell
 from fabricsim.cli.files import ForceFile, write
 from fabricsim.cli.numbers import fixed
 from fabricsim.cli.route_checks import check, check_lmc, is_engine
-from fabricsim.cli.state import Json, Set, caution, output, print_json, tell
+from fabricsim.cli.state import Json, Set, print_json
 from fabricsim.errors import InputError
 from fabricsim.spec import parse_assignment
 from fabricsim.subnets import (

@@ -1,24 +1,24 @@
-"""Common code of the commands: consoles, options, the two ways to print a result."""
+"""Common code of the commands: options, reading, the two ways to print a result."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
-from rich.console import Console
 
+from fabricsim.cli.console import caution, output, settings, tell
 from fabricsim.cli.streams import is_unicode
 from fabricsim.errors import InputError
 from fabricsim.results import finite
 from fabricsim.spec import Experiment, parse_assignment
 from fabricsim.store import in_free_folder
-from fabricsim.sweep import executors
-from fabricsim.sweep.executors import Executor
+
+if TYPE_CHECKING:
+    from fabricsim.sweep.executors import Executor
 
 T = TypeVar("T")
 RUNS = Path("runs")
@@ -27,26 +27,6 @@ RUNS = Path("runs")
 EXIT_CODES = {"ok": 0, "deadlock": 3, "interrupted": 130}
 """Exit code by status of a run."""
 
-
-@dataclass
-class Settings:
-    """Settings of the whole call."""
-
-    debug: bool = False
-    results: Path | None = None
-    """Folder of the command's results, once they are written."""
-
-
-class _Console(Console):
-    """A console that draws tables and bars in ASCII if its stream has no other characters."""
-
-    @property
-    def encoding(self) -> str:
-        return "utf-8" if is_unicode(self.file) else "ascii"
-
-
-settings = Settings()
-errors = _Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 
 ExperimentFile = Annotated[Path, typer.Argument(metavar="FILE", help="An experiment file (TOML).")]
 Set = Annotated[
@@ -94,12 +74,6 @@ SlurmOptions = Annotated[
 ]
 
 
-def output() -> Console:
-    """Standard output, wide enough for tables when it is no terminal."""
-    console = _Console(highlight=False, markup=False)
-    return console if console.is_terminal else _Console(highlight=False, markup=False, width=120)
-
-
 def read(file: Path, assignments: list[str] | None) -> Experiment:
     """The experiment of a command line; `-` is standard input."""
     experiment = _standard_input() if str(file) == "-" else Experiment.from_file(file)
@@ -125,6 +99,8 @@ def executor(jobs: int | None, dask: str | None, slurm: bool, slurm_options: lis
     Raises:
         InputError: the options do not go together, or the cluster's are wrong.
     """
+    from fabricsim.sweep import executors  # noqa: PLC0415 - most commands have none
+
     on_slurm = slurm or bool(slurm_options)
     if (jobs is not None) + (dask is not None) + on_slurm > 1:
         raise InputError("--jobs, --dask and --slurm exclude each other: give one of them")
@@ -168,21 +144,6 @@ def tell_results(folder: Path, as_json: bool) -> Callable[[str], None]:
     say: Callable[[str], None] = tell if as_json else output().print
     say(f"results: {folder}")
     return say
-
-
-def complain(message: str) -> None:
-    """A message on standard error."""
-    errors.print(message, style="red", markup=False)
-
-
-def tell(message: str) -> None:
-    """A note on standard error."""
-    errors.print(message, markup=False)
-
-
-def caution(message: str) -> None:
-    """A warning on standard error."""
-    errors.print(f"warning: {message}", style="yellow", markup=False)
 
 
 def warn(experiment: Experiment) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from fabricsim import catalogue
+from fabricsim.cli.console import complain, output, tell
 from fabricsim.cli.interrupt import INTERRUPTED, Interrupt
 from fabricsim.cli.points import random_points, spelled_points, values_by_key
 from fabricsim.cli.progress import count_progress
@@ -27,13 +28,10 @@ from fabricsim.cli.state import (
     Set,
     Slurm,
     SlurmOptions,
-    complain,
     executor,
     in_folder,
-    output,
     read,
     show,
-    tell,
     tell_results,
     warn,
 )

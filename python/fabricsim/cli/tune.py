@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn
 from rich.progress import Progress as Bar
 from rich.table import Table
 
+from fabricsim.cli.console import complain, errors, output, tell
 from fabricsim.cli.interrupt import INTERRUPTED, Interrupt
 from fabricsim.cli.numbers import percent, plain, seconds
 from fabricsim.cli.progress import Pace
@@ -29,14 +30,10 @@ from fabricsim.cli.state import (
     Set,
     Slurm,
     SlurmOptions,
-    complain,
-    errors,
     executor,
     in_folder,
-    output,
     read,
     show,
-    tell,
     tell_results,
     warn,
 )

@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from fabricsim.cli.compare import FORMATS
+from fabricsim.cli.console import output, tell
 from fabricsim.cli.interrupt import INTERRUPTED, Interrupt
 from fabricsim.cli.numbers import fixed, missing, nanoseconds, percent
 from fabricsim.cli.progress import count_progress
@@ -22,10 +23,8 @@ from fabricsim.cli.state import (
     Slurm,
     SlurmOptions,
     executor,
-    output,
     read,
     show,
-    tell,
     warn,
 )
 from fabricsim.cli.traffic import narrow

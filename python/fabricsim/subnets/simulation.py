@@ -47,8 +47,8 @@ class Simulated:
     status: str
     """`ok`, or `deadlock` if one of the runs came to one."""
     throughput_mean: float
-    """Accepted load where all send as fast as they can, as a fraction of the adapters' links. For `incast`: the fraction
-    of the time in which the receiver's link was busy."""
+    """Accepted load where all send as fast as they can, as a fraction of the adapters' links. For `incast`: the
+    fraction of the time in which the receiver's link was busy."""
     throughput_min: float
     """The same of the port that gets least (of those that send)."""
     latency_mean_ns: float | None
@@ -250,7 +250,7 @@ def _shares(result: Result, column: str) -> dict[str, float]:
 
 
 def _busy(result: Result, receiver: str) -> float:
-    """Part of the measurement in which the link to a host was busy: packets at its ends count in part, and never above 1."""
+    """Part of the measurement in which the link to a host was busy, at most 1: packets at its edges count in part."""
     links = result.frames["links"]
     return float(links.loc[links["link"].str.endswith(f"->{receiver}"), "utilisation"].sum())
 

@@ -1,0 +1,70 @@
+"""Commands that read an experiment and run nothing: `check`, `describe`, `export`; and `schema`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fabricsim.cli.console import caution, output
+from fabricsim.cli.files import ForceFile, OutFile, write
+from fabricsim.cli.state import ExperimentFile, Json, Set, print_json, read, show, warn
+from fabricsim.cli.tables import print_facts
+from fabricsim.native import schema as experiment_schema
+
+
+def check(file: ExperimentFile, set: Set = None, json: Json = False) -> None:
+    """Check an experiment file; --json prints it with all defaults filled in."""
+    experiment = read(file, set)
+    facts = experiment.check()
+    swept = None
+    if facts.get("sweep"):
+        from fabricsim.sweep import plan  # noqa: PLC0415 - few experiments have one
+
+        swept = plan(experiment)
+        swept.check(experiment)
+    warnings = warn(experiment)
+    points = None if swept is None else len(swept.points())
+    text = f"{file}: good" + (
+        "" if points is None else f", a sweep of {points:,} point{'' if points == 1 else 's'}"
+    )
+    show(
+        json,
+        lambda: {**facts, "warnings": warnings, **({} if points is None else {"points": points})},
+        lambda: output().print(text, markup=False),
+    )
+
+
+def describe(file: ExperimentFile, set: Set = None, json: Json = False) -> None:
+    """Counts, diameter, bisection, zero-load latency and deadlock verdict of an experiment's network."""
+    facts = read(file, set).describe()
+    show(json, lambda: facts, lambda: print_facts(facts, output()))
+
+
+def export(
+    file: ExperimentFile,
+    format: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            help="toml, csv, graphml, ned, anynet, dot; fdbs, look-up-tables; opensm; "
+            "ibnetdiscover, ibnetdiscover-ports, ibsim, opensm-subnet.",
+        ),
+    ],
+    set: Set = None,
+    out: OutFile = None,
+    force: ForceFile = False,
+) -> None:
+    """Write an experiment's network, forwarding tables or congestion control in another program's format."""
+    experiment = read(file, set)
+    text = experiment.export(format)
+    from fabricsim.subnets import WITHOUT_LMC, lmc_of, without_lmc  # noqa: PLC0415 - for this command only
+
+    if format in WITHOUT_LMC and (lmc := lmc_of(experiment.export("ibnetdiscover"))):
+        caution(without_lmc(format, lmc))
+    write(text, out, force)
+
+
+def schema() -> None:
+    """Print the JSON Schema of an experiment file, for editors."""
+    print_json(experiment_schema())

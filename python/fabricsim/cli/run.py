@@ -1,0 +1,115 @@
+"""`fabricsim run`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fabricsim.cli.bound import print_reached, reached
+from fabricsim.cli.capture import notes
+from fabricsim.cli.console import output
+from fabricsim.cli.interrupt import Interrupt
+from fabricsim.cli.progress import run_progress
+from fabricsim.cli.repeated import run_repeated
+from fabricsim.cli.state import (
+    EXIT_CODES,
+    ExperimentFile,
+    Force,
+    Json,
+    Memory,
+    Out,
+    Seeds,
+    Set,
+    in_folder,
+    read,
+    show,
+    tell_results,
+    warn,
+)
+from fabricsim.cli.tables import print_result
+from fabricsim.errors import FabricsimError
+from fabricsim.hot_links import as_dicts
+from fabricsim.results import Result
+from fabricsim.run import NotStoredError
+from fabricsim.run import run as run_experiment
+
+
+def run(
+    file: ExperimentFile,
+    set: Set = None,
+    out: Out = None,
+    json: Json = False,
+    force: Force = False,
+    memory: Memory = None,
+    plot: Annotated[bool, typer.Option("--plot", help="Draw the pictures as well.")] = False,
+    seeds: Seeds = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, help="As --set seed=N: of all that is drawn.")
+    ] = None,
+    bound: Annotated[
+        bool, typer.Option("--bound", help="Say what part of the largest possible throughput was reached.")
+    ] = False,
+) -> None:
+    """Run an experiment, print a short table, write a run folder."""
+    experiment = read(file, [*(set or []), *([] if seed is None else [f"seed={seed}"])])
+    warnings = warn(experiment)
+    if seeds is not None:
+        run_repeated(
+            experiment, seeds, out=out, json=json, force=force, memory=memory, plot=plot, bound=bound
+        )
+        return
+    failed: NotStoredError | None = None
+    with Interrupt() as interrupt:
+        try:
+            with run_progress() as on_progress:
+                result = in_folder(
+                    out,
+                    experiment.name,
+                    lambda folder: run_experiment(
+                        experiment,
+                        out=folder,
+                        force=force,
+                        memory=memory,
+                        on_progress=on_progress,
+                        stop=interrupt.asked,
+                    ),
+                )
+        except NotStoredError as error:
+            failed, result = error, error.result
+    part = reached(experiment, result) if bound else None
+    show(
+        json,
+        lambda: {
+            **result.as_dict(),
+            "hottest_links": as_dicts(result),
+            "warnings": warnings,
+            **({} if part is None else {"bound": part}),
+        },
+        lambda: print_result(result, output(), said=warnings),
+    )
+    if part is not None and not json:
+        print_reached(part, output())
+    if failed is not None:
+        raise failed
+    _finish(result, json, plot)
+
+
+def _finish(result: Result, json: bool, plot: bool) -> None:
+    assert result.folder is not None
+    say = tell_results(result.folder, json)
+    if (report := result.manifest.get("capture")) and not json:
+        say(f"capture: {result.folder / report['file']}")
+        for line in notes(report):
+            say(f"  {line}")
+    if plot:
+        from fabricsim.plots import save_plots  # noqa: PLC0415 - matplotlib takes long to import
+
+        for picture in save_plots(result, result.folder):
+            say(f"picture: {picture}")
+    if defect := result.manifest["summary"].get("defect"):
+        raise FabricsimError(f"a defect of the simulator, please report it: {defect}")
+    if stopped := result.manifest.get("stopped"):
+        raise FabricsimError(f"{stopped}; the results until then are kept")
+    if code := EXIT_CODES.get(result.status, 1):
+        raise typer.Exit(code)
