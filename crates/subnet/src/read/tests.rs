@@ -142,10 +142,7 @@ fn bad_files_are_refused() {
         (case("Switch 4 \"a\" # \"a\" lid 49152\n"), "net:1: LID 49152: must be 1 to 49151"),
         (case("Switch 4 \"a\" # \"a\" lid 1 lmc 8\n"), "net:1: LMC 8: must be 0 to 7"),
         (case("Switch 300 \"a\"\n"), "net:1: 300 ports: must be 1 to 254"),
-        (
-            case("Ca 18446744073709551615 \"a\"\n"),
-            "net:1: 18446744073709551615 ports: must be 1 to 254",
-        ),
+        (case("Ca 18446744073709551615 \"a\"\n"), "net:1: 18446744073709551615 ports: must be 1 to 254"),
         (
             case("[1] \"a\"[1]\n"),
             "net:1: \"[1] \"a\"[1]\": expected a record (Switch, Ca, Hca, Rt) before its ports",

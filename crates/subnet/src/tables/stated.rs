@@ -44,7 +44,11 @@ impl StatedLids {
     pub(super) fn compare(&self, subnet: &Subnet, file: &str) -> Vec<Finding> {
         let owners = lid_owners(subnet, MAX_LID);
         let odd = |&(lid, guid, line): &(u16, Guid, usize)| {
-            let owner = owners.get(usize::from(lid)).copied().flatten().filter(|&owner| subnet.port(owner).guid != guid)?;
+            let owner = owners
+                .get(usize::from(lid))
+                .copied()
+                .flatten()
+                .filter(|&owner| subnet.port(owner).guid != guid)?;
             let (name, own) = (port_name(subnet, owner), subnet.port(owner).guid);
             let text = format!(
                 "LID {lid} is that of port GUID {guid} here, and of {name}, port GUID {own}, in the subnet"
