@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -54,6 +55,9 @@ def test_the_list_of_commands_says_what_each_says_of_itself(later: Later) -> Non
     assert command.name == later.name
     first, _, _ = command.help.partition("\n\n")
     assert " ".join(first.split()) == later.help
+    for each in (command, *getattr(command, "commands", {}).values()):
+        for text in (each.help, *(getattr(option, "help", None) or "" for option in each.params)):
+            assert not re.search(r"(?<!\\)\[[a-z]", text), f"brackets are a style unless they are escaped: {text}"
 
 
 def test_names_of_the_package_are_there_when_they_are_used() -> None:

@@ -31,7 +31,7 @@ def capture(
             "--links",
             metavar="PATTERN",
             help="Links by name, or a pattern with *: 'SW11->SW12' is one direction, 'SW11-SW12' both. Repeatable; "
-            "by default those of the experiment's [capture].",
+            "by default those of the experiment's \\[capture].",
         ),
     ] = None,
     start: Annotated[

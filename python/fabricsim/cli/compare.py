@@ -98,12 +98,16 @@ def print_comparison(found: Comparison, console: Console) -> None:
         console.print(f"{mark}: {label}{folder}", markup=False)
     if len(found.differences) > 1:
         console.print(_differences(found, marks))
+    entries = of_entries(found.totals.index)
+    if entries:
+        console.print(_totals(found, marks, entries, "by entry: what differs"))
     console.print(_flows(found, marks))
     for label, count in found.missing.items():
         mark = marks[found.labels.index(label)]
         console.print(f"{count:,} flows of {mark} are not in all of the others, and not shown")
     if len(found.totals):
-        console.print(_totals(found, marks))
+        others = [name for name in map(str, found.totals.index) if name not in entries and _is_shown(name)]
+        console.print(_totals(found, marks, others, "totals that differ"))
     for mark, run in zip(marks, found.runs, strict=True):
         if "congestion_flows" in run.frames and (note := few_looks(run)):
             console.print(f"{mark}: {note}", markup=False)
@@ -161,19 +165,16 @@ def _ratio(value: Any) -> str:
     return "-" if missing(value) else f"{value:.2f}"
 
 
-def _totals(found: Comparison, marks: list[str]) -> Table:
-    table = Table(title="totals that differ")
+def _totals(found: Comparison, marks: list[str], names: list[str], title: str) -> Table:
+    table = Table(title=title)
     table.add_column("")
     for mark in marks:
         table.add_column(mark, justify="right")
-    for name, values in found.totals.iterrows():
-        is_of_entry = str(name) in of_entries([name])
-        if (
-            name in FIRST
-            or is_of_entry
-            or str(name).startswith(_SHOWN)
-            or str(name).endswith((*_OF_ROUTERS, *_OF_JOBS))
-        ):
-            of = entry(str(name))
-            table.add_row(of.heading, *(shown(value, of) for value in values))
+    for name in names:
+        of = entry(name)
+        table.add_row(of.heading, *(shown(value, of) for value in found.totals.loc[name]))
     return table
+
+
+def _is_shown(name: str) -> bool:
+    return name in FIRST or name.startswith(_SHOWN) or name.endswith((*_OF_ROUTERS, *_OF_JOBS))

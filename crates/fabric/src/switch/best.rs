@@ -7,7 +7,7 @@ use fabricsim_units::Vl;
 
 use super::Switch;
 use super::choose::{Delay, examine, is_kept};
-use super::owed::Kept;
+use super::short::Kept;
 use crate::arbiter::{Candidate, Choice};
 use crate::{Features, Outbox, PartitionContext};
 
@@ -42,10 +42,8 @@ impl Switch {
         delay: &mut Delay,
         found: &Candidate,
     ) -> Option<Lanes> {
-        // By age also while all take turns: packets that wait are not woken when that ends.
         let arbiter = context.rules.arbiter;
-        let by_age = arbiter == Arbiter::AgeBased;
-        if !by_age && !matches!(arbiter, Arbiter::OldestFirst | Arbiter::FixedPriority) {
+        if !has_order(arbiter) {
             return None;
         }
         let slot = &context.arena[found.packet];
@@ -143,6 +141,13 @@ impl Switch {
         }
         choice.winner()
     }
+}
+
+/// True if packets go before others whatever was sent before. By age also while all take turns: packets that wait are not woken when that
+/// ends.
+#[inline]
+pub(super) fn has_order(arbiter: Arbiter) -> bool {
+    matches!(arbiter, Arbiter::AgeBased | Arbiter::OldestFirst | Arbiter::FixedPriority)
 }
 
 /// True if one of the packets at the heads of an input's queues is one that `port` could send now but for the input's read

@@ -5,8 +5,9 @@ use fabricsim_routing::RoutingFunction;
 use fabricsim_units::{Time, Vl};
 
 use super::Switch;
-use super::owed::Kept;
+use super::missed::Missed;
 use super::queues::QueuePosition;
+use super::short::Kept;
 use crate::arbiter::Candidate;
 use crate::{Features, NONE, Outbox, PartitionContext, Rules};
 
@@ -186,7 +187,7 @@ impl Switch {
         }
         let state = &self.outputs[output];
         let (mut inputs, mut rest) = state.inputs.split_after(usize::from(state.last_input));
-        let mut passes_busy_input = false;
+        let mut busy = 0;
         loop {
             if inputs == 0 {
                 if rest == 0 {
@@ -200,9 +201,10 @@ impl Switch {
             let number = self.layout.request(output, input);
             if readable_at > context.now {
                 delay.retry = delay.retry.min(readable_at);
-                passes_busy_input = self.counts_missed;
+                busy |= 1 << input;
                 if self.counts_missed && self.missed_until[number] != readable_at {
-                    let again_at = self.miss_turn::<F, R, B, O>(context, (output, input), kept);
+                    let missed = Missed { output, input, until: readable_at };
+                    let again_at = self.miss_turn::<F, R, B, O>(context, missed, kept);
                     delay.retry = delay.retry.min(again_at);
                     if !ARBITRATION_FEATURES && self.has_arbitration_features {
                         // The request has just become overdue.
@@ -231,8 +233,11 @@ impl Switch {
                     {
                         return delay.look_again(context, port);
                     }
-                    if delay.starved.is_some() || passes_busy_input {
+                    let passes_busy = busy != 0 && self.counts_missed;
+                    if delay.starved.is_some() || passes_busy && kept != Kept::default() {
                         self.owe_passed::<F, R, B, O>(context, output, (input, lane), kept);
+                    } else if passes_busy {
+                        self.owe_busy::<F, R, B, O>(context, output, lane, busy);
                     }
                     if ARBITRATION_FEATURES && self.is_short(position) {
                         return self.grant_short::<F, R, B, O>(context, position, packet, out_lane, kept);

@@ -31,9 +31,10 @@ use fabricsim_spec::Arbiter;
 use fabricsim_units::{Time, Vl};
 
 use super::Switch;
+use super::best::has_order;
 use super::choose::{Delay, examine, is_kept};
-use super::owed::Kept;
 use super::queues::{NO_INPUT, QueuePosition};
+use super::short::Kept;
 use crate::arbiter::Candidate;
 use crate::{Features, Outbox, PartitionContext};
 
@@ -43,6 +44,15 @@ pub(super) const PATIENCE: u8 = 64;
 
 /// Missed turns that a request regains when it is served.
 const REGAINED: u8 = 2;
+
+/// A turn that an idle output may miss, since an input is being read.
+#[derive(Clone, Copy)]
+pub(super) struct Missed {
+    pub(super) output: usize,
+    pub(super) input: usize,
+    /// The input can be read then.
+    pub(super) until: Time,
+}
 
 impl Switch {
     /// The output that chooses next: of those with overdue requests the one with most missed turns, else the next in turn.
@@ -79,22 +89,21 @@ impl Switch {
         }
     }
 
-    /// The idle `output` finds that `input` is being read: it misses a turn if it could send its packet otherwise. If not yet, returns
+    /// An idle output finds that an input is being read: it misses a turn if it could send its packet otherwise. If not yet, returns
     /// the time at which it can, to look again then, so that the turn is missed in every partitioning.
     #[inline(never)]
     pub(super) fn miss_turn<F: Features, R, B, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
-        (output, input): (usize, usize),
+        Missed { output, input, until }: Missed,
         kept: Kept,
     ) -> Time {
         let number = self.layout.request(output, input);
-        let until = self.readable_at(context, input);
         if self.missed_until[number] == until {
             return Time::MAX;
         }
         let mut lacking = Delay::default();
-        if !self.has_sendable::<F, R, B, O>(context, (output, input), &mut lacking, Some(kept)) {
+        if !self.has_sendable::<F, R, B, O>(context, (output, input), &mut lacking, kept) {
             return lacking.retry;
         }
         self.missed_until[number] = until;
@@ -117,8 +126,10 @@ impl Switch {
         let mut input = self.outputs[output].inputs.first_after(self.layout.ports - 1);
         let kept = self.kept::<F, R, B, O>(context, output, delay);
         while let Some(at) = input {
-            if self.readable_at(context, at) > context.now {
-                let again_at = self.miss_turn::<F, R, B, O>(context, (output, at), kept);
+            let until = self.readable_at(context, at);
+            if until > context.now {
+                let missed = Missed { output, input: at, until };
+                let again_at = self.miss_turn::<F, R, B, O>(context, missed, kept);
                 delay.retry = delay.retry.min(again_at);
             }
             input = self.outputs[output].inputs.first_after(at).filter(|&next| next > at);
@@ -193,22 +204,50 @@ impl Switch {
         let Some((input, _)) = self.overdue_request(output) else { return false };
         let readable_at = self.readable_at(context, input);
         let waits = readable_at > context.now
-            && self.has_sendable::<F, R, B, O>(context, (output, input), &mut Delay::default(), None);
+            && self.sendable::<F, R, B, O>(context, (output, input), &mut Delay::default()).is_some();
         if waits {
             context.ports.ensure_wake(self.first_port + output as u32, readable_at, &mut context.out);
         }
         waits
     }
 
-    /// True if [`Switch::sendable`] finds a packet; one that leaves credits to others is none, if it is said which lanes are `kept`.
-    /// (Such an output is not woken when its input is read, and would count a missed turn only if it looks by chance.)
+    /// True if [`Switch::sendable`] finds a packet that may take its lane: one that leaves credits to others is none. (Such an output is not
+    /// woken when its input is read, and would count a missed turn only if it looks by chance.)
     #[inline(always)]
     fn has_sendable<F: Features, R, B, O: Outbox>(
         &self,
         context: &mut PartitionContext<R, B, O>,
         (output, input): (usize, usize),
         delay: &mut Delay,
-        kept: Option<Kept>,
+        kept: Kept,
+    ) -> bool {
+        if has_order(context.rules.arbiter) {
+            return self.has_sendable_in_order::<F, R, B, O>(context, (output, input), delay, kept);
+        }
+        let port = self.first_port + output as u32;
+        let request = self.requests[self.layout.request(output, input)];
+        let mut lanes = request.lanes;
+        while lanes != 0 {
+            let lane = request.first_lane(lanes);
+            lanes &= !(1 << lane.0);
+            let packet = self.queues[self.layout.queue(input, lane, output)].first();
+            if !is_kept(kept, context, packet)
+                && examine::<F, R, B, O>(context, port, packet, delay).is_some()
+            {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// [`Switch::has_sendable`] for arbiters with an order: none that comes after one which lacks credits of its lane.
+    #[inline(never)]
+    fn has_sendable_in_order<F: Features, R, B, O: Outbox>(
+        &self,
+        context: &mut PartitionContext<R, B, O>,
+        (output, input): (usize, usize),
+        delay: &mut Delay,
+        kept: Kept,
     ) -> bool {
         let port = self.first_port + output as u32;
         let request = self.requests[self.layout.request(output, input)];
@@ -217,7 +256,7 @@ impl Switch {
             let lane = request.first_lane(lanes);
             lanes &= !(1 << lane.0);
             let packet = self.queues[self.layout.queue(input, lane, output)].first();
-            if kept.is_some_and(|kept| is_kept(kept, context, packet)) {
+            if is_kept(kept, context, packet) {
                 continue;
             }
             let Some((injected, out_lane)) = examine::<F, R, B, O>(context, port, packet, delay) else {
@@ -225,9 +264,7 @@ impl Switch {
             };
             let age = self.aging.as_ref().map_or(0, |aging| aging.age(context.arena[packet].packet.age));
             let candidate = Candidate { input: input as u16, lane, packet, injected, out_lane, age };
-            let waits = kept.is_some()
-                && self.lacking_before::<F, R, B, O>(context, output, delay, &candidate).is_some();
-            if !waits {
+            if self.lacking_before::<F, R, B, O>(context, output, delay, &candidate).is_none() {
                 return true;
             }
         }
