@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fabricsim.lazy import pandas as pd
-from fabricsim.results import Result, few_looks, finite, looks
+from fabricsim.results import FEWEST_LOOKS, Result, few_looks, finite, looks
 
 MOST_LINKS = 3
 MOST_VICTIMS = 3
@@ -160,6 +160,8 @@ def sentences(result: Result) -> list[str]:
     count = looks(result)
     taken = f"{count} sample{_s(count)}"
     text = f"No congestion tree stood in the measurement ({taken})."
+    if note:
+        text = f"No congestion tree in {taken}: fewer than {FEWEST_LOOKS} do not show that none stood."
     if len(trees):
         text += f" Outside of it {trees['root'].iloc[0]} was a root."
     return [text + _busiest(result)]

@@ -105,6 +105,17 @@ def test_with_few_samples_there_are_no_times() -> None:
     assert "longest" not in first
 
 
+def test_few_samples_without_a_tree_do_not_show_that_none_stood() -> None:
+    for looks, said in (
+        (1, "No congestion tree in 1 sample: fewer than 20 do not show that none stood."),
+        (20, "No congestion tree stood in the measurement (20 samples)."),
+    ):
+        calm = congested(root=(0.0, 0.0), looks=looks)
+        none = calm.frames["congestion_trees"].iloc[:0]
+        (text,) = sentences(replace(calm, frames={**calm.frames, "congestion_trees": none}))
+        assert text.startswith(said)
+
+
 def test_a_root_whose_samples_were_dropped_is_named_without_a_cause() -> None:
     run = congested()
     trees = run.frames["congestion_trees"]

@@ -57,7 +57,9 @@ def test_the_list_of_commands_says_what_each_says_of_itself(later: Later) -> Non
     assert " ".join(first.split()) == later.help
     for each in (command, *getattr(command, "commands", {}).values()):
         for text in (each.help, *(getattr(option, "help", None) or "" for option in each.params)):
-            assert not re.search(r"(?<!\\)\[[a-z]", text), f"brackets are a style unless they are escaped: {text}"
+            assert not re.search(r"(?<!\\)\[[a-z]", text), (
+                f"brackets are a style unless they are escaped: {text}"
+            )
 
 
 def test_names_of_the_package_are_there_when_they_are_used() -> None:
