@@ -168,6 +168,7 @@ MEASURE = """
 import json, re, sys
 from pathlib import Path
 import fabricsim as fs
+import numpy, pandas, pyarrow.parquet, fabricsim.results, fabricsim.run  # else they would count as the run's
 from fabricsim.memory import resident_bytes
 experiment = fs.Experiment.from_file(sys.argv[1]).with_overrides([tuple(pair) for pair in json.loads(sys.argv[2])])
 estimate = experiment.describe()["memory_bytes"]
