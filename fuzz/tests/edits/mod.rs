@@ -121,7 +121,7 @@ pub(crate) fn extremes(seed: &[u8]) -> impl Iterator<Item = Vec<u8>> {
 fn numbers(bytes: &[u8]) -> Vec<(usize, usize)> {
     let digit = |at: &usize| bytes.get(*at).is_some_and(u8::is_ascii_digit);
     let starts = (0..bytes.len()).filter(|at| digit(at) && (*at == 0 || !digit(&(at - 1))));
-    starts.map(|from| (from, (from..).find(|at| !digit(at)).expect("numbers end"))).collect()
+    starts.map(|from| (from, (from..=bytes.len()).find(|at| !digit(at)).expect("numbers end"))).collect()
 }
 
 /// The file after its changes.

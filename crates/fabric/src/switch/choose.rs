@@ -176,8 +176,7 @@ impl Switch {
         output: usize,
     ) {
         let port = self.first_port + output as u32;
-        let mut delay = Delay::default();
-        let mut kept = Kept::default();
+        let (mut delay, mut kept) = (Delay::default(), Kept::default());
         if ARBITRATION_FEATURES && !self.short.is_empty() {
             let (owed, lanes) = self.first_owed::<F, R, B, O>(context, (output, None), &mut delay);
             if let Some(candidate) = owed {
