@@ -38,8 +38,9 @@ soak: ## experiments at random, checked in every respect, for SOAK_SECONDS=3600;
 	@SOAK_SECONDS="$(SOAK_SECONDS)" SOAK_SEED="$(SOAK_SEED)" SOAK_PAIR="$(SOAK_PAIR)" SOAK_FILE="$(abspath $(SOAK_FILE))" \
 	  cargo test --quiet --profile test-fast --package fabricsim-simulation --test generated -- --ignored --exact soak --nocapture
 
-fuzz: ## files of all readers, changed at random, FUZZ_CASES=20000 times 16 each; FUZZ_SEED= repeats a run
-	@env PROPTEST_CASES="$(or $(FUZZ_CASES),20000)" $(if $(FUZZ_SEED),PROPTEST_RNG_SEED="$(FUZZ_SEED)") \
+fuzz: ## files of all readers, changed at random, FUZZ_CASES=20000 times 16 each; FUZZ_SEED= repeats a run, which prints it
+	@seed=$(or $(FUZZ_SEED),$$(date +%s)); echo "FUZZ_SEED=$$seed"; \
+	  PROPTEST_CASES="$(or $(FUZZ_CASES),20000)" PROPTEST_RNG_SEED="$$seed" \
 	  cargo test --quiet --profile test-fast --package fabricsim-fuzz --test targets -- --nocapture
 
 bench: ## speed and memory beside the peers' figures; leaves bench.json

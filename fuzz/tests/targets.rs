@@ -98,6 +98,7 @@ fn every_number_at_its_extremes() {
             }
         }
         println!("{target}: {count} numbers");
+        assert!(count > 0, "no seed of {target} has a number");
     }
     assert!(panics.is_empty(), "{}", panics.join("\n"));
 }
@@ -168,6 +169,16 @@ changed!(
     trace_chakra,
     trace_dumpi
 );
+
+#[test]
+fn each_number_is_replaced_where_it_stands() {
+    let found: BTreeSet<Vec<u8>> = extremes(b"a1 = [23]\n").collect();
+    assert_eq!(found.len(), 18, "two numbers at nine bounds");
+    for expected in ["a65535 = [23]\n", "a1 = [18446744073709551615]\n", "a1 = [-1]\n", "a0 = [23]\n"] {
+        assert!(found.contains(expected.as_bytes()), "{expected}");
+    }
+    assert_eq!(extremes(b"7").count(), 9, "also at the end of the file");
+}
 
 /// Planted defects are found: a reader that panics on a large number, one on a cut file, one on a word in another place.
 #[test]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -60,6 +61,28 @@ def test_the_list_of_commands_says_what_each_says_of_itself(later: Later) -> Non
             assert not re.search(r"(?<!\\)\[[a-z]", text), (
                 f"brackets are a style unless they are escaped: {text}"
             )
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("fabricsim re", {"report", "reproduce"}),
+        ("fabricsim run --see", {"--seed", "--seeds"}),
+        ("fabricsim mpi r", {"replay", "run"}),
+    ],
+)
+def test_the_shell_completes_commands_that_are_not_imported(words: str, expected: set[str]) -> None:
+    environment = {
+        **os.environ,
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(words.count(" ")),
+        "_FABRICSIM_COMPLETE": "complete_bash",
+    }
+    program = "import sys; sys.argv = ['fabricsim']; from fabricsim_command import main; main()"
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=False
+    )
+    assert set(ran.stdout.split()) == expected, ran.stderr
 
 
 def test_names_of_the_package_are_there_when_they_are_used() -> None:
