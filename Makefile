@@ -23,7 +23,7 @@ lint: ## formatting, lints, types and layers: all of `make test` but the tests
 
 check-protocols: ## every schedule of small configurations of the endpoint protocols, and millions of random ones
 	@cargo test --quiet --profile test-fast --package fabricsim-protocols --lib -- checks:: at_scale --include-ignored --nocapture --test-threads=2
-	@cargo test --quiet --profile test-fast --package fabricsim-engine --test transfers -- --include-ignored
+	@cargo test --quiet --profile test-fast --package fabricsim-engine --test all -- --include-ignored transfers::
 
 mutants: ## plant defects in the code and list those that no test notices: a day or more; SHARD=k/n takes every n-th
 	@scripts/setup test
@@ -36,7 +36,7 @@ mutants-diff: ## the same in the lines that changed since BASE, by default since
 
 soak: ## experiments at random, checked in every respect, for SOAK_SECONDS=3600; SOAK_SEED=, SOAK_PAIR= or SOAK_FILE= repeats one
 	@SOAK_SECONDS="$(SOAK_SECONDS)" SOAK_SEED="$(SOAK_SEED)" SOAK_PAIR="$(SOAK_PAIR)" SOAK_FILE="$(abspath $(SOAK_FILE))" \
-	  cargo test --quiet --profile test-fast --package fabricsim-simulation --test generated -- --ignored --exact soak --nocapture
+	  cargo test --quiet --profile test-fast --package fabricsim-simulation --test all -- --ignored --exact generated::soak --nocapture
 
 fuzz: ## files of all readers, changed at random, FUZZ_CASES=20000 times 16 each; FUZZ_SEED= repeats a run, which prints it
 	@seed=$(or $(FUZZ_SEED),$$(date +%s)); echo "FUZZ_SEED=$$seed"; \

@@ -1,9 +1,7 @@
 //! Megaflies, HyperX and graphs whose routes are found by search, in operation: the same bits in any number of partitions, nothing lost, and the known limits of
 //! throughput.
 
-mod common;
-
-use common::{drained, prepare};
+use crate::common::{drained, prepare};
 use fabricsim_engine::{Prepared, Totals};
 use fabricsim_model::NullObserver;
 use fabricsim_units::Time;

@@ -1,11 +1,9 @@
 //! Dragonflies in operation: the same bits in any number of partitions, nothing lost, and the known limits of throughput.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use common::{drained, prepare};
+use crate::common::{drained, prepare};
 use fabricsim_engine::{Prepared, Totals};
 use fabricsim_model::NullObserver;
 use fabricsim_topology::{Graph, LinkClass, Node, Shape};

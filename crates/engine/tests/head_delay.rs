@@ -1,8 +1,6 @@
 //! A delay that starts when a packet reaches the head of its queue.
 
-mod common;
-
-use common::{drained, prepare};
+use crate::common::{drained, prepare};
 use fabricsim_engine::{Prepared, Totals};
 use fabricsim_model::{Observer, Packet};
 use fabricsim_units::Time;

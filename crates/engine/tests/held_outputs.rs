@@ -1,8 +1,6 @@
 //! Packets that cut through from a slower link into a faster one: the output begins late, or is held.
 
-mod common;
-
-use common::{drained, prepare};
+use crate::common::{drained, prepare};
 use fabricsim_engine::{Prepared, Totals};
 use fabricsim_model::{Observer, Packet};
 use fabricsim_units::{HostId, Time, Vl};

@@ -1,8 +1,6 @@
 //! Up a tree by the better of some ports drawn at random.
 
-mod common;
-
-use common::{drained, prepare};
+use crate::common::{drained, prepare};
 use fabricsim_engine::Totals;
 use fabricsim_units::Time;
 

@@ -1,9 +1,7 @@
 //! Features that only the InfiniBand model for OMNeT++ has: outputs that wait for the input whose turn it is, and flow-control
 //! units of a queue that follow each other at intervals.
 
-mod common;
-
-use common::{drained, prepare};
+use crate::common::{drained, prepare};
 use fabricsim_engine::{Prepared, Totals};
 use fabricsim_model::{Observer, Packet};
 use fabricsim_units::{HostId, Time};

@@ -1,8 +1,6 @@
 //! Flows from a host to itself: over its switch and back, on every topology and with every way of routing.
 
-mod common;
-
-use common::{drained, prepare};
+use crate::common::{drained, prepare};
 use fabricsim_engine::{Prepared, Totals};
 use fabricsim_model::{Observer, Packet};
 use fabricsim_units::Time;

@@ -1,9 +1,7 @@
 //! Allocation in rounds, and hops drawn at random: same bits in any number of partitions, nothing lost, and no time
 //! lost without contention.
 
-mod common;
-
-use common::{drained, prepare};
+use crate::common::{drained, prepare};
 use fabricsim_engine::{Prepared, Totals};
 use fabricsim_model::{Observer, Packet};
 use fabricsim_units::Time;

@@ -1,8 +1,6 @@
 //! A switch that is input- and output-queued: content of its buffers, and blocking.
 
-mod common;
-
-use common::prepare;
+use crate::common::prepare;
 use fabricsim_engine::Engine;
 use fabricsim_model::{Grant, Observer};
 use fabricsim_units::{Time, Vl};

@@ -1,9 +1,7 @@
 //! Stalls of outputs that lack credits: noted in advance or at the time, they are the same to the picosecond. An observer of every grant has
 //! switches use the code in which outputs are woken as their links are free.
 
-mod common;
-
-use common::prepare;
+use crate::common::prepare;
 use fabricsim_model::Observer;
 use fabricsim_units::{Time, Vl};
 

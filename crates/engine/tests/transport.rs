@@ -1,12 +1,10 @@
 //! The ordering protocols in the simulator's hosts, over a network that delivers out of order, and over one that loses packets.
 
-mod common;
-#[path = "transport/pair.rs"]
 mod pair;
 
 use std::collections::BTreeMap;
 
-use common::prepare;
+use crate::common::prepare;
 use fabricsim_engine::{Engine, HostTransport, Prepared, Totals};
 use fabricsim_model::{Exchange, ExchangeStep, Observer, Packet};
 use fabricsim_units::{HostId, Time};

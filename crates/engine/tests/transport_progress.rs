@@ -1,8 +1,6 @@
 //! Progress of transports, while responses are due.
 
-mod common;
-
-use common::prepare;
+use crate::common::prepare;
 use fabricsim_engine::Engine;
 use fabricsim_model::{Observer, Packet};
 use fabricsim_units::Time;

@@ -177,11 +177,18 @@ impl<T: Copy + Default + AddAssign> Cells<T> {
 }
 
 fn merge_pairs<T: Copy + Default + AddAssign>(row: &mut [T]) {
-    for bin in 0..row.len() {
-        let mut sum = T::default();
-        row.iter().skip(2 * bin).take(2).for_each(|&amount| sum += amount);
+    let pairs = row.len() / 2;
+    for bin in 0..pairs {
+        let mut sum = row[2 * bin];
+        sum += row[2 * bin + 1];
         row[bin] = sum;
     }
+    let mut filled = pairs;
+    if !row.len().is_multiple_of(2) {
+        row[filled] = row[row.len() - 1];
+        filled += 1;
+    }
+    row[filled..].fill(T::default());
 }
 
 /// Cells with an axis of their own.

@@ -1,10 +1,8 @@
 //! Headers of captured packets that say what a subnet's management gave them: LID, service level, P_Key.
 
-mod common;
-
 use std::collections::BTreeSet;
 
-use common::prepare;
+use crate::common::prepare;
 use fabricsim_simulation::{CapturePlan, Capturing, Control, simulate_captured};
 use fabricsim_spec::Capture;
 use fabricsim_units::Time;

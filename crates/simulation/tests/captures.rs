@@ -1,12 +1,10 @@
 //! Captures of runs: complete, in order, right to the last bit, and the same in every number of partitions.
 
-mod common;
-#[path = "captures/wireshark.rs"]
 mod wireshark;
 
 use std::collections::BTreeMap;
 
-use common::{ALL, everything, prepare, run};
+use crate::common::{ALL, everything, prepare, run};
 use fabricsim_model::Data;
 use fabricsim_simulation::{CapturePlan, CaptureReport, Capturing, Control, Outcome, simulate_captured};
 use fabricsim_spec::Capture;

@@ -1,10 +1,9 @@
 //! Every number in the tables of frozen experiments: notices a change of behaviour that no other test describes.
 //!
 //! The experiments were generated once, so that together they contain every choice of the generator, and each choice several times.
-//! `UPDATE_GOLDEN=1 cargo test --profile test-fast -p fabricsim-simulation --test characterisation` writes the file of results
+//! `UPDATE_GOLDEN=1 cargo test --profile test-fast -p fabricsim-simulation --test all characterisation` writes the file of results
 //! anew; `CHARACTERISED=017,101` restricts the test to some experiments.
 
-#[path = "characterisation/results.rs"]
 mod results;
 
 use std::collections::BTreeMap;
@@ -17,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use results::{Results, results};
 
 const HEAD: &str = "# Results of the frozen experiments. A line has the number of rows of a table, and for each column a sum and a digest.\n\
-                    # Written by UPDATE_GOLDEN=1 cargo test --profile test-fast -p fabricsim-simulation --test characterisation\n";
+                    # Written by UPDATE_GOLDEN=1 cargo test --profile test-fast -p fabricsim-simulation --test all characterisation\n";
 
 /// Experiments with other results that are shown; the test then ends.
 const MOST_SHOWN: usize = 10;

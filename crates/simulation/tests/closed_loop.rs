@@ -1,8 +1,6 @@
 //! Messages that follow from others: windows, responses.
 
-mod common;
-
-use common::{everything, run, try_prepare};
+use crate::common::{everything, run, try_prepare};
 use fabricsim_measure::EntrySummary;
 use fabricsim_simulation::Status;
 

@@ -2,11 +2,9 @@
 //! credits, and a victim if it has none, whatever the port's other lanes do (annex A10 of the InfiniBand Architecture
 //! Specification, and the tutorial's figure 13).
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::prepare;
+use crate::common::prepare;
 use fabricsim_model::{Observer, Packet};
 use fabricsim_units::{HostId, Time, Vl};
 

@@ -1,8 +1,6 @@
 //! Congestion control end to end: marks of switches, notifications of sources, and the effect on the shares.
 
-mod common;
-
-use common::{everything, prepare, run};
+use crate::common::{everything, prepare, run};
 use fabricsim_model::{Data, Observer, Packet, PacketKind};
 use fabricsim_simulation::Outcome;
 use fabricsim_units::{HostId, Time, Vl};
@@ -234,7 +232,7 @@ fn starved_credits_slow_the_senders_of_full_buffers() {
 fn an_exception_for_a_port_has_to_name_one() {
     let exception =
         [ON, ("congestion_control.infiniband.ports", "[{ ports = ['S(0)->S(9)'], threshold = 1 }]")];
-    let error = common::try_prepare(CHAIN, &exception).unwrap_err();
+    let error = crate::common::try_prepare(CHAIN, &exception).unwrap_err();
     assert!(error.contains("no port `S(0)->S(9)`") && error.contains("did you mean `S("), "{error}");
     let silent = [ON, ("congestion_control.infiniband.ports", "[{ ports = ['*->H(2).0'], threshold = 0 }]")];
     let (found, silent_names) = marks(&silent, Time::ms(2));

@@ -1,9 +1,7 @@
 //! Times for which flows are victims of congestion: they are integrated over looks at fixed simulated times, and do not depend
 //! on the distance of these by more than that distance.
 
-mod common;
-
-use common::{everything, run};
+use crate::common::{everything, run};
 use fabricsim_model::Data;
 use fabricsim_simulation::Outcome;
 

@@ -1,10 +1,8 @@
 //! Roots and victims of congestion: the trees that are found in experiments whose answer is known.
 
-mod common;
-
 use std::path::Path;
 
-use common::{everything, run};
+use crate::common::{everything, run};
 use fabricsim_model::Data;
 use fabricsim_simulation::Outcome;
 

@@ -1,9 +1,7 @@
 //! Exact times at a link whose sender waits for credits, and at outputs of another rate than their inputs.
 
-mod common;
-
-use common::observers::Deliveries;
-use common::prepare;
+use crate::common::observers::Deliveries;
+use crate::common::prepare;
 use fabricsim_model::Observer;
 use fabricsim_units::{Time, Vl};
 

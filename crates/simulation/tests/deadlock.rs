@@ -1,8 +1,6 @@
 //! A network that stops: deadlock, saturation and starvation are distinguished.
 
-mod common;
-
-use common::{DEADLOCKING_RING, everything, prepare, run};
+use crate::common::{DEADLOCKING_RING, everything, prepare, run};
 use fabricsim_engine::Prepared;
 use fabricsim_simulation::{Control, Outcome, Status, permit, simulate};
 use fabricsim_units::Time;

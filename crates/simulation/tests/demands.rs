@@ -1,10 +1,8 @@
 //! The traffic matrix, the time and the links of flows, against what can be computed by hand.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::prepare;
+use crate::common::prepare;
 use fabricsim_model::{Data, Table};
 use fabricsim_simulation::{Demands, DemandsError, demands};
 use fabricsim_units::Time;

@@ -1,8 +1,6 @@
 //! Same experiment, same seed: same bits. In every number of partitions, in every build.
 
-mod common;
-
-use common::{everything, run};
+use crate::common::{everything, run};
 
 /// Packets of one size, links of one latency: everything happens at once, and the adaptive routing has to choose.
 const TIES: &str = r#"

@@ -1,10 +1,8 @@
 //! Outputs and lanes that contend for the read ports of an input buffer: each flow gets its turns, whatever the sizes and phases of
 //! packets.
 
-mod common;
-
-use common::observers::Deliveries;
-use common::{prepare, run};
+use crate::common::observers::Deliveries;
+use crate::common::{prepare, run};
 use fabricsim_units::Time;
 use proptest::prelude::*;
 use proptest::sample::select;

@@ -1,10 +1,8 @@
 //! Shares of flows at a congested output: max-min fair shares where the fabric is fair, and the known unfairness
 //! where it is not.
 
-mod common;
-
-use common::observers::Deliveries;
-use common::{prepare, run};
+use crate::common::observers::Deliveries;
+use crate::common::{prepare, run};
 use fabricsim_units::{HostId, Time};
 
 const SWITCH: &str = r#"

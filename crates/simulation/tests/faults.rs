@@ -1,8 +1,6 @@
 //! Links and switches that fail while traffic flows, against counts by hand, and in every number of partitions.
 
-mod common;
-
-use common::{ALL, balanced, everything, prepare, run, try_prepare};
+use crate::common::{ALL, balanced, everything, prepare, run, try_prepare};
 use fabricsim_model::LossCause;
 use fabricsim_session::{Change, ChangeError, EventKind, Subscription};
 use fabricsim_simulation::{Control, Outcome, Run, Status};

@@ -1,9 +1,7 @@
 //! Flow-control packets compared with ideal credits: they cost their bandwidth, and delay credits by less than a period.
 
-mod common;
-
-use common::tables::{numbers, texts};
-use common::{balanced_and_ok, everything, prepare, run, try_prepare};
+use crate::common::tables::{numbers, texts};
+use crate::common::{balanced_and_ok, everything, prepare, run, try_prepare};
 use fabricsim_simulation::{CapturePlan, Capturing, Control, Outcome, simulate_captured};
 use fabricsim_spec::Capture;
 use fabricsim_units::Time;

@@ -1,18 +1,15 @@
 //! Experiments from all of the space, checked in every respect: all pairs of choices and some at random in each run of the tests, others
 //! at random for as long as one likes (`make soak`).
 
-mod checks;
-mod generator;
-
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use checks::{Failure, check, prepare};
-use generator::cover::{Cover, breaking, random};
-use generator::shrink::shrink;
-use generator::space::{Then, When};
-use generator::{Case, Draw, Space};
+use crate::checks::{Failure, check, prepare};
+use crate::generator::cover::{Cover, breaking, random};
+use crate::generator::shrink::shrink;
+use crate::generator::space::{Then, When};
+use crate::generator::{Case, Draw, Space};
 
 /// The seed of the design that covers all pairs.
 const SEED: u64 = 11;
@@ -39,8 +36,9 @@ fn at_random(space: &Space, seed: u64) -> Case {
 
 /// Shrinks a case that fails, saves it, and says how to repeat it.
 fn explain(space: &Space, case: &Case, failure: &Failure, name: &str) -> String {
-    let fails =
-        |draft: &generator::Draft| check(&draft.to_string()).is_err_and(|found| found.check == failure.check);
+    let fails = |draft: &crate::generator::Draft| {
+        check(&draft.to_string()).is_err_and(|found| found.check == failure.check)
+    };
     let text = shrink(case.draft.clone(), fails).to_string();
     let last = check(&text).err().map_or_else(String::new, |failure| failure.to_string());
     let path = saved(name, &text);
@@ -176,7 +174,7 @@ fn combinations(space: &Space, when: &[When]) -> Vec<Vec<(usize, usize)>> {
 #[test]
 fn the_generator_knows_every_variant_and_key_of_the_schema() {
     let space = Space::new();
-    let mut seen = generator::schema::Seen::new(fabricsim_spec::json_schema());
+    let mut seen = crate::generator::schema::Seen::new(fabricsim_spec::json_schema());
     let parts = seen.missing().len();
     assert!(parts > 300, "the schema has {parts} keys and variants only: it is not read as a whole");
     let at_random = (0..AT_RANDOM as u64).map(|number| at_random(&space, FIRST_AT_RANDOM + number));

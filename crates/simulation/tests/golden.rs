@@ -1,9 +1,7 @@
 //! The fingerprint of every experiment, shortened. The same in every build: this test runs in whatever profile it is
 //! built with, and the test of the Python package holds the installed module against the same file.
 //!
-//! `UPDATE_GOLDEN=1 cargo test --profile test-fast -p fabricsim-simulation --test golden` writes the file anew.
-
-mod common;
+//! `UPDATE_GOLDEN=1 cargo test --profile test-fast -p fabricsim-simulation --test all golden` writes the file anew.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -14,7 +12,7 @@ use fabricsim_simulation::{Control, Outcome, simulate};
 use fabricsim_units::Time;
 
 const HEAD: &str = "# Fingerprints of the experiments, shortened: file, overrides, packets delivered, fingerprint.\n\
-                    # Written by UPDATE_GOLDEN=1 cargo test --profile test-fast -p fabricsim-simulation --test golden\n";
+                    # Written by UPDATE_GOLDEN=1 cargo test --profile test-fast -p fabricsim-simulation --test all golden\n";
 
 /// A run that delivers fewer packets says too little.
 const ENOUGH: u64 = 2000;

@@ -1,8 +1,6 @@
 //! Hops mean the same in the description of a network and in the results of a run: links between switches.
 
-mod common;
-
-use common::{prepare, run};
+use crate::common::{prepare, run};
 use fabricsim_model::Data;
 use fabricsim_simulation::{Status, describe};
 

@@ -1,8 +1,6 @@
 //! A run that is stopped in the middle keeps what it has, and all of it adds up.
 
-mod common;
-
-use common::{cancelled, prepare};
+use crate::common::{cancelled, prepare};
 use fabricsim_engine::Advance;
 use fabricsim_model::NullObserver;
 

@@ -1,10 +1,8 @@
 //! Invariants of every run, on random fabrics under random traffic.
 
-mod common;
-
-use common::observers::{Deliveries, Order};
-use common::random::{Case, Wanted, experiment};
-use common::{everything, prepare, tables};
+use crate::common::observers::{Deliveries, Order};
+use crate::common::random::{Case, Wanted, experiment};
+use crate::common::{everything, prepare, tables};
 use fabricsim_analysis::find_deadlock;
 use fabricsim_engine::{Advance, Engine, Extent, Prepared};
 use fabricsim_model::{NullObserver, Observer};

@@ -1,8 +1,6 @@
 //! Jobs: collectives on a fabric.
 
-mod common;
-
-use common::{everything, run, try_prepare};
+use crate::common::{everything, run, try_prepare};
 use fabricsim_measure::JobSummary;
 use fabricsim_simulation::{Outcome, Status};
 

@@ -1,8 +1,6 @@
 //! Lifetimes of packets in switches and stalled lanes, against times by hand, and in every number of partitions.
 
-mod common;
-
-use common::{balanced_and_ok, everything, prepare, run};
+use crate::common::{balanced_and_ok, everything, prepare, run};
 use fabricsim_model::LossCause::{self, HeadOfQueueLifetime, SwitchLifetime, VlStalled};
 use fabricsim_session::{EventKind, Subscription};
 use fabricsim_simulation::{Control, Run, Status};
@@ -128,8 +126,8 @@ fn the_space_of_discarded_packets_is_returned() {
     assert_eq!((outcome.totals.injected, outcome.totals.lost.total()), (2 + measured, 2 + measured));
     assert_eq!(run(LINE, &[small]).totals.injected, 2);
     let table = outcome.tables.iter().find(|table| table.name == "links").unwrap();
-    let discarded = common::tables::numbers(&outcome, "links", "discarded");
-    let links = common::tables::texts(&outcome, "links", "link");
+    let discarded = crate::common::tables::numbers(&outcome, "links", "discarded");
+    let links = crate::common::tables::texts(&outcome, "links", "link");
     let row = links.iter().position(|link| link == "S(0)->S(1)").unwrap_or_else(|| panic!("{table:?}"));
     // Those after 100 us are not in the measurement.
     let measured = measured as f64;

@@ -1,11 +1,9 @@
 //! Links with bit errors: the link layer sends again what fails, and costs what go-back-N costs.
 
-mod common;
-
 use std::collections::BTreeSet;
 
-use common::observers::Deliveries;
-use common::{everything, prepare, run, try_prepare};
+use crate::common::observers::Deliveries;
+use crate::common::{everything, prepare, run, try_prepare};
 use fabricsim_model::Data;
 use fabricsim_simulation::{Outcome, demands, describe, zero_load};
 use fabricsim_units::{Bytes, HostId, Time};

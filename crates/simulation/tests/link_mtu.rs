@@ -1,9 +1,7 @@
 //! Links with an MTU of their own: sources cut messages at the smallest of their path, and switches discard what exceeds it.
 
-mod common;
-
-use common::tables::{numbers, texts};
-use common::{balanced_and_empty, everything, run, try_prepare};
+use crate::common::tables::{numbers, texts};
+use crate::common::{balanced_and_empty, everything, run, try_prepare};
 use fabricsim_simulation::Outcome;
 
 /// Two switches with two hosts each. H(0).0 sends to its neighbour at the switch and over the link between the switches, in turn.

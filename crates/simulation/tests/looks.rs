@@ -1,8 +1,6 @@
 //! Observation does not change a run, at any number of looks.
 
-mod common;
-
-use common::run;
+use crate::common::run;
 use fabricsim_simulation::Outcome;
 
 /// Switches publish what waits at their outputs, and read their credits for that at times between the looks.

@@ -1,10 +1,8 @@
 //! Packets that bit errors damage, on links and in switches, where nothing retransmits them: as many as the closed form says, and each
 //! counted by its cause.
 
-mod common;
-
-use common::tables::{numbers, texts};
-use common::{ALL, everything, run, try_prepare};
+use crate::common::tables::{numbers, texts};
+use crate::common::{ALL, everything, run, try_prepare};
 use fabricsim_simulation::{Outcome, Status};
 
 /// A line of three switches with a host each; packets of 1000 bytes cross four links and three switches.

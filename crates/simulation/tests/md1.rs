@@ -4,9 +4,7 @@
 //! wait is rho S / 2 (1 - rho) (Pollaczek, Khinchine), its distribution Crommelin's (The Post Office Electrical
 //! Engineers' Journal 25, 1932; Kleinrock, Queueing Systems I, problem 5.9).
 
-mod common;
-
-use common::{prepare, run};
+use crate::common::{prepare, run};
 use fabricsim_simulation::zero_load;
 use fabricsim_units::{Bytes, HostId};
 

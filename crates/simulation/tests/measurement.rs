@@ -1,8 +1,6 @@
 //! The reports of a run add up, and are what was requested.
 
-mod common;
-
-use common::run;
+use crate::common::run;
 use fabricsim_model::{Data, Table};
 use fabricsim_simulation::Outcome;
 

@@ -1,9 +1,7 @@
 //! Multicast: packets that switches replicate, against counts and times by hand, with every kind of switch, and in every number of partitions.
 
-mod common;
-
-use common::tables::{numbers, texts};
-use common::{balanced_and_empty, balanced_and_ok, everything, prepare, run};
+use crate::common::tables::{numbers, texts};
+use crate::common::{balanced_and_empty, balanced_and_ok, everything, prepare, run};
 use fabricsim_routing::Verdict;
 use fabricsim_simulation::{Control, Outcome, Status, simulate};
 

@@ -1,8 +1,6 @@
 //! Congestion control with windows, held against what its authors say of it.
 
-mod common;
-
-use common::run;
+use crate::common::run;
 use fabricsim_simulation::Outcome;
 
 const INCAST: &str = r#"

@@ -1,9 +1,7 @@
 //! Partitions of InfiniBand: packets are lost at hosts that are not in theirs.
 
-mod common;
-
-use common::tables::{numbers, texts};
-use common::{everything, run};
+use crate::common::tables::{numbers, texts};
+use crate::common::{everything, run};
 use fabricsim_simulation::Outcome;
 
 /// H0 and H1 are full members, H2 and H3 limited ones, H4 is none. H0 and H2 send to all others in the partition, H4 in the default one.

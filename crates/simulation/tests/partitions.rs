@@ -1,10 +1,8 @@
 //! Every table of a run, row by row, and the lines of a deadlock, in 1, 2, 3 and 7 partitions.
 
-mod common;
-
 use std::path::Path;
 
-use common::{ALL, everything, run};
+use crate::common::{ALL, everything, run};
 use fabricsim_model::{Data, Table};
 use fabricsim_simulation::{Outcome, Status};
 

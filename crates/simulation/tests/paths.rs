@@ -1,9 +1,7 @@
 //! Several LIDs of a host (LMC): routes in parallel, by every choice of a source.
 
-mod common;
-
-use common::tables::numbers;
-use common::{everything, run};
+use crate::common::tables::numbers;
+use crate::common::{everything, run};
 
 /// Two leaves and four spines; four hosts of the first leaf send to those of the second. `minhop` routes the LIDs of a host over different
 /// spines; those of different hosts it spreads as well, so a single flow shows most: alone it never fills a spine.

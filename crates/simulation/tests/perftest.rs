@@ -1,8 +1,6 @@
 //! Tests of latency and bandwidth between two adapters: closed forms, the claims of the tutorial's figures 27 and 28, losses.
 
-mod common;
-
-use common::prepare;
+use crate::common::prepare;
 use fabricsim_engine::Prepared;
 use fabricsim_simulation::perftest::{
     Connection, Figures, Operation, Options, PerftestError, Quantity, Waiting, expected, perftest,

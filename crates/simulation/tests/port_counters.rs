@@ -1,11 +1,9 @@
 //! Counters of ports by their names in InfiniBand.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::tables::{numbers, texts};
-use common::{everything, run};
+use crate::common::tables::{numbers, texts};
+use crate::common::{everything, run};
 use fabricsim_simulation::Outcome;
 
 /// Two hosts share the link of a third.

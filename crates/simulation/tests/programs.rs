@@ -1,8 +1,6 @@
 //! A run with programs of its caller: which one goes on, when, and how the run ends.
 
-mod common;
-
-use common::prepare;
+use crate::common::prepare;
 use fabricsim_protocols::infiniband::Remote;
 use fabricsim_protocols::infiniband::{QueuePairKind, QueuePairState};
 use fabricsim_session::{Awaited, Wait};

@@ -1,9 +1,7 @@
 //! Messages by reliable connections of InfiniBand, through a simulated fabric.
 
-mod common;
-
-use common::tables::{numbers, texts};
-use common::{everything, run, try_prepare};
+use crate::common::tables::{numbers, texts};
+use crate::common::{everything, run, try_prepare};
 use fabricsim_simulation::{Outcome, Status};
 
 /// Two hosts at a switch; a byte takes a nanosecond. Packets carry up to 4096 bytes.

@@ -1,8 +1,6 @@
 //! Performance counters of routers, against what other tables say of the same runs.
 
-mod common;
-
-use common::{everything, run};
+use crate::common::{everything, run};
 use fabricsim_model::{Data, Table};
 use fabricsim_simulation::{Outcome, Status};
 

@@ -1,8 +1,6 @@
 //! A large fabric is put together and runs.
 
-mod common;
-
-use common::{prepare, run};
+use crate::common::{prepare, run};
 use fabricsim_simulation::Status;
 
 /// 32 768 switches and hosts.

@@ -1,9 +1,7 @@
 //! Virtual lanes by service level: SL2VL tables.
 
-mod common;
-
-use common::star::{self, star};
-use common::{everything, run};
+use crate::common::star::{self, star};
+use crate::common::{everything, run};
 
 const LEVELS: &str = "sl2vl = [0, 1, 2]";
 

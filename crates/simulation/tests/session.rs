@@ -1,10 +1,8 @@
 //! A run controlled by its caller: advanced in steps, with injected messages, snapshots and changes.
 
-mod common;
-#[path = "session/injections.rs"]
 mod injections;
 
-use common::{ALL, DEADLOCKING_RING, everything, prepare, run};
+use crate::common::{ALL, DEADLOCKING_RING, everything, prepare, run};
 use fabricsim_analysis::{Reason, find_deadlock, waits};
 use fabricsim_engine::{BufferKind, Extent, Prepared, Snapshot};
 use fabricsim_session::{Change, Subscription};
@@ -141,7 +139,7 @@ fn a_run_that_is_stopped_goes_on() {
     let again = Control::default();
     assert_eq!(run.advance_to(Time::MAX, &again), Stop::Ended);
     let found = run.finish(&again);
-    let alone = common::run(MESH, &[("run.duration", "\"3 ms\"")]);
+    let alone = crate::common::run(MESH, &[("run.duration", "\"3 ms\"")]);
     assert!(everything(&found) == everything(&alone));
 }
 
@@ -167,7 +165,7 @@ fn a_run_goes_on_beyond_its_end() {
     let (end, packets) = (run.session().now(), run.session().totals().delivered);
     assert_eq!(run.advance_to(Time::us(60), &control), Stop::Reached);
     assert!(run.session().totals().delivered > packets);
-    let (outcome, alone) = (run.finish(&control), common::run(MESH, &[]));
+    let (outcome, alone) = (run.finish(&control), crate::common::run(MESH, &[]));
     assert_eq!((alone.end, outcome.end, outcome.status), (end, Time::us(60), Status::Ok));
     assert_eq!(outcome.summary.hosts.packets, alone.summary.hosts.packets, "the measurement is the same");
 }
@@ -257,7 +255,7 @@ fn a_subscription_changes_nothing() {
     let mut run = Run::with_feed(&prepared, &control);
     run.session().subscribe(EVENTS);
     run.advance_to(Time::MAX, &control);
-    assert!(everything(&run.finish(&control)) == everything(&common::run(ALL, &[])));
+    assert!(everything(&run.finish(&control)) == everything(&crate::common::run(ALL, &[])));
 }
 
 /// The estimate of a run's memory has room for the snapshots of a saturated network. It is for full buffers, which few networks have.

@@ -1,13 +1,10 @@
 //! Subnet managers in packets: times and losses by hand counts, with traffic flowing, in every number of partitions.
 
-mod common;
-#[path = "subnet_manager/managers.rs"]
 mod managers;
-#[path = "subnet_manager/multicast.rs"]
 mod multicast;
 
-use common::tables::{numbers, texts};
-use common::{balanced, everything, prepare, run};
+use crate::common::tables::{numbers, texts};
+use crate::common::{balanced, everything, prepare, run};
 use fabricsim_simulation::{Outcome, SubnetSummary};
 
 /// H(0).0 - S(0) - S(1) - H(1).0. A datagram of 290 bytes takes 390 ns from port to port.

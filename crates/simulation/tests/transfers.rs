@@ -1,8 +1,6 @@
 //! Transfers over a network that loses packets: each ends, and no packet is left unaccounted for.
 
-mod common;
-
-use common::run;
+use crate::common::run;
 use fabricsim_simulation::{LostPackets, Outcome, Status};
 
 const SWITCH: &str = r#"

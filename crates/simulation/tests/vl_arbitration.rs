@@ -1,10 +1,8 @@
 //! Arbitration among virtual lanes: shares of a link by the closed form of the weights.
 
-mod common;
-
-use common::star::{self, shares, star, weights};
-use common::tables::{numbers, texts};
-use common::{everything, run};
+use crate::common::star::{self, shares, star, weights};
+use crate::common::tables::{numbers, texts};
+use crate::common::{everything, run};
 
 const CLASSES: &str = "service_classes = 3";
 

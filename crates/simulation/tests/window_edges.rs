@@ -1,10 +1,8 @@
 //! A measurement may end before its time: by steady state, with the last job, in a deadlock, when it is cancelled. In all
 //! cases what it counts fits into its length, and tables agree.
 
-mod common;
-
-use common::tables::{check, numbers, texts};
-use common::{cancelled, prepare, run};
+use crate::common::tables::{check, numbers, texts};
+use crate::common::{cancelled, prepare, run};
 use fabricsim_simulation::{Outcome, Status};
 
 /// Packets that take 16 us on links that are never idle.
@@ -112,8 +110,11 @@ fn a_cancelled_run_counts_no_more_than_its_time() {
 #[test]
 fn every_number_of_partitions_cuts_off_the_same() {
     let text = slow("", "steady_state = { precision = 0.9, batch = \"7 us\" }");
-    let alone = common::everything(&run(&text, &[]));
+    let alone = crate::common::everything(&run(&text, &[]));
     for partitions in ["2", "3"] {
-        assert!(common::everything(&run(&text, &[("run.partitions", partitions)])) == alone, "{partitions}");
+        assert!(
+            crate::common::everything(&run(&text, &[("run.partitions", partitions)])) == alone,
+            "{partitions}"
+        );
     }
 }

@@ -1,12 +1,10 @@
 //! A packet that meets no other takes exactly as long as the closed form says: to the picosecond, for every topology,
 //! routing and way of switching, with links of different rates.
 
-mod common;
-
 use std::fmt::Write;
 
-use common::observers::Deliveries;
-use common::{prepare, run};
+use crate::common::observers::Deliveries;
+use crate::common::{prepare, run};
 use fabricsim_engine::Prepared;
 use fabricsim_simulation::zero_load;
 use fabricsim_spec::{Injection, Pattern};

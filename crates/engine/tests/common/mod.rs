@@ -1,5 +1,5 @@
-//! Shared code of the tests of this folder. Each file of tests uses a part of it.
-#![allow(dead_code, unreachable_pub)]
+//! Shared code of the tests of this folder.
+#![allow(unreachable_pub)]
 
 use std::path::Path;
 

@@ -7,8 +7,8 @@ use std::process::Command;
 
 use fabricsim_simulation::Capturing;
 
-use super::common::ALL;
 use super::{MESH, all_of, captured, plain, records, text};
+use crate::common::ALL;
 
 /// Fields of a packet in our words and in tshark's.
 const FIELDS: [(&str, &str); 14] = [

@@ -1,6 +1,6 @@
 //! Checks that must hold for every experiment: run in several partitions, compared table by table, with all sums compared
 //! with each other.
-#![allow(dead_code, unreachable_pub)]
+#![allow(unreachable_pub)]
 
 mod balance;
 mod captures;

@@ -3,7 +3,7 @@
 use fabricsim_model::Table;
 use fabricsim_simulation::Outcome;
 
-use super::tables::{cell, rows};
+use super::tables::{cell, equal, rows};
 use super::{Failure, ensure};
 
 /// Differences between a run in one partition and one in several: the first difference of each table, and of the rest.
@@ -65,6 +65,10 @@ fn table(a: &Table, b: &Table) -> Option<String> {
             b.columns.len()
         ));
     }
+    // Cells are written only where something differs: most of the time of these tests would go into that.
+    if a.columns.iter().zip(&b.columns).all(|(a, b)| a.name == b.name && equal(&a.data, &b.data)) {
+        return None;
+    }
     let count = |table: &Table| table.columns.first().map_or(0, |column| rows(&column.data));
     for row in 0..count(a).max(count(b)) {
         for (mine, theirs) in a.columns.iter().zip(&b.columns) {
@@ -74,7 +78,7 @@ fn table(a: &Table, b: &Table) -> Option<String> {
             }
         }
     }
-    None
+    Some(format!("table {}: columns of other kinds", a.name))
 }
 
 /// Checks that recording does not change the run.

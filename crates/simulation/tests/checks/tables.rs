@@ -59,6 +59,17 @@ impl<'a> Tables<'a> {
     }
 }
 
+/// Whether two columns are equal to the bit; NaN is equal to NaN.
+pub fn equal(a: &Data, b: &Data) -> bool {
+    let alike = |(a, b): (&f64, &f64)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
+    match (a, b) {
+        (Data::Real(a), Data::Real(b)) => a.len() == b.len() && a.iter().zip(b).all(alike),
+        (Data::Whole(a), Data::Whole(b)) => a == b,
+        (Data::Text(a), Data::Text(b)) => a == b,
+        _ => false,
+    }
+}
+
 /// A cell as text, exact to the bit.
 pub fn cell(data: &Data, row: usize) -> String {
     match data {

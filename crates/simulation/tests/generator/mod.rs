@@ -1,6 +1,6 @@
 //! A model of the space of experiments: dimensions with their choices, rules on which choices exclude each other, and the
 //! text of an experiment for every point. A new topology, algorithm or feature is an entry in one of the parts.
-#![allow(dead_code, unreachable_pub)]
+#![allow(unreachable_pub)]
 
 mod capture;
 mod congestion;
@@ -120,11 +120,10 @@ impl Build<'_> {
     }
 }
 
-/// An experiment with the point and the seed that it was created from.
+/// An experiment with the point that it was created from.
 #[derive(Clone)]
 pub struct Case {
     pub point: Point,
-    pub seed: u64,
     pub draft: Draft,
 }
 
@@ -147,7 +146,7 @@ impl Case {
             (part.write)(&mut build);
         }
         let draft = faults::with_routes(build.draft);
-        Self { point, seed, draft }
+        Self { point, draft }
     }
 
     pub fn text(&self) -> String {

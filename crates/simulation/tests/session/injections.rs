@@ -6,8 +6,8 @@ use fabricsim_session::{Change, Event, EventKind, Feed, InjectError, Injection};
 use fabricsim_simulation::{Control, Outcome, Run, Stop};
 use fabricsim_units::{HostId, Time};
 
-use super::common::{ALL, everything, prepare, run};
 use super::{EVENTS, MESH, PARTITIONS, prepared};
+use crate::common::{ALL, everything, prepare, run};
 
 /// Messages of the caller: now, later, at the same picosecond, to itself, of many packets.
 fn inject(run: &mut Run<&Prepared, Feed<Recorder>>, control: &Control) -> Vec<(u32, u64)> {

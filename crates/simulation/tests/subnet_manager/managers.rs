@@ -1,8 +1,8 @@
 //! Several subnet managers: one is the master, the others are standbys.
 
-use super::common::tables::texts;
-use super::common::{balanced, run};
 use super::{LINE, RING, causes, summary};
+use crate::common::tables::texts;
+use crate::common::{balanced, run};
 
 /// The host of the master is cut off. The standby asks in vain, and becomes the master.
 #[test]

@@ -1,7 +1,7 @@
 //! Multicast groups of a subnet that a manager programs.
 
-use super::common::{balanced, everything, run};
 use super::{LINE, RING, causes, summary};
+use crate::common::{balanced, everything, run};
 
 const GROUP: (&str, &str) = ("multicast_groups", r#"[{ name = "group", members = ["H(1).0", "H(3).0"] }]"#);
 const TO_GROUP: (&str, &str) = ("traffic.0.pattern", r#"{ multicast = "group" }"#);
