@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import struct
+import tracemalloc
 import zlib
 from pathlib import Path
 from typing import Any
@@ -123,6 +124,27 @@ def test_table(command: Command, capture: Path) -> None:
     assert "10.0.0.2" in ran.out
     assert "ICRC wrong" in ran.out
     assert "5 packets, ICRC 3 of 4 right" in ran.out
+
+
+def test_the_table_of_a_large_file_is_one_and_takes_little_memory(command: Command, tmp_path: Path) -> None:
+    """It is printed in parts with the same columns; what parts hold is bounded, so that the file may be of any size."""
+    file = tmp_path / "many.pcap"
+    file.write_bytes(pcap(*[roce_v2()] * 2500))
+    lines = command("dissect", file).out.splitlines()
+    assert sum("destination" in line for line in lines) == 1
+    rows = [line for line in lines if "10.0.0.2" in line]
+    assert [int(row.split()[0]) for row in rows] == list(range(1, 2501))
+    assert len({row.index("10.0.0.2") for row in rows}) == 1
+    assert lines[-1] == "2500 packets, ICRC 2500 of 2500 right"
+    most = []
+    for count in (1500, 3500):
+        file.write_bytes(pcap(*[roce_v2()] * count))
+        tracemalloc.start()
+        command("dissect", file)
+        most.append(tracemalloc.get_traced_memory()[1] - file.stat().st_size)
+        tracemalloc.stop()
+    # Captured output is text, of 120 bytes for each record; the records are dictionaries of 10 kB.
+    assert most[1] - most[0] < 2000 * 1000
 
 
 @pytest.mark.parametrize("name", ["rc.pcapng", "other-services.pcapng", "smp.pcapng", "sa-cm.pcapng"])

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich import box
-from rich.table import Table
 
-from fabricsim.captures import dissect as dissect_file
 from fabricsim.captures import dissect_in_parts
 from fabricsim.cli.console import output
 from fabricsim.cli.state import Json, JsonList
@@ -24,37 +23,124 @@ def dissect(
     json: Json = False,
 ) -> None:
     """List the InfiniBand and RoCE packets of a capture file, and whether their checksums are right."""
-    if not json:
-        _print(dissect_file(file))
+    if json:
+        records = JsonList()
+        dissect_in_parts(file, records.extend)
+        records.end()
         return
-    records = JsonList()
-    dissect_in_parts(file, records.extend)
-    records.end()
+    listing = _Listing()
+    dissect_in_parts(file, listing.extend)
+    listing.end()
 
 
-def _print(records: Sequence[dict[str, Any]]) -> None:
-    table = Table(box=box.SIMPLE_HEAD)
-    for name in ("no.", "time/us", "PSN", "bytes"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("interface", max_width=12, overflow="fold")
-    for name in ("source", "destination", "packet", "CRCs"):
-        table.add_column(name, overflow="fold")
-    start = records[0]["time_ns"] if records else 0
-    for record in records:
-        source, destination = _addresses(record)
-        table.add_row(
-            str(record["number"]),
-            f"{(record['time_ns'] - start) / 1000:.3f}",
-            str(record["bth"]["psn"]) if record["bth"] else "",
-            str(record.get("payload_length", "")),
-            record["interface"] or "",
-            source,
-            destination,
-            _packet(record),
-            _checksums(record),
-        )
-    output().print(table)
-    output().print(_totals(records))
+NUMBERS = ("no.", "time/us", "PSN", "bytes")
+TEXTS = ("interface", "source", "destination", "packet", "CRCs")
+WIDEST = {"interface": 12}
+"""Columns that are folded although there is room."""
+LEAST = 5
+"""Least width of a column of texts."""
+MANY = 500
+GROWS = (7, 15)
+"""Room for numbers and times of records in files of many."""
+SPACE = 2
+"""Between columns."""
+
+
+class _Listing:
+    """A table that is printed in parts, as records are read: the first part decides how wide its columns are."""
+
+    def __init__(self) -> None:
+        self.start: float | None = None
+        self.widths: list[int] = []
+        self.packets = 0
+        self.checked = dict.fromkeys(CHECKSUMS, 0)
+        self.right = dict.fromkeys(CHECKSUMS, 0)
+
+    def extend(self, records: Sequence[dict[str, Any]]) -> None:
+        """Prints records, which follow those before."""
+        if self.start is None and records:
+            self.start = records[0]["time_ns"]
+        self._count(records)
+        rows = [_row(record, self.start or 0) for record in records]
+        self._print(rows)
+
+    def _count(self, records: Sequence[dict[str, Any]]) -> None:
+        self.packets += len(records)
+        for record in records:
+            for name, ok in _found(record).items():
+                self.checked[name] += 1
+                self.right[name] += ok
+
+    def _print(self, rows: list[list[str]]) -> None:
+        names = [*NUMBERS, *TEXTS]
+        if not self.widths:
+            self.widths = _widths([names, *rows], output().width)
+            self._write([names])
+            self._write([["─" * width for width in self.widths]])
+        self._write(rows)
+
+    def _write(self, rows: Iterable[list[str]]) -> None:
+        # Rich's tables take a millisecond for each row.
+        text = "\n".join(line for row in rows for line in self._lines(row))
+        if text:
+            output().print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def _lines(self, row: list[str]) -> Iterator[str]:
+        """The lines of a row, in which texts that are too long are folded; numbers are shown whole."""
+        cells = [
+            [cell] if len(cell) <= width or place < len(NUMBERS) else textwrap.wrap(cell, width)
+            for place, (cell, width) in enumerate(zip(row, self.widths, strict=True))
+        ]
+        for parts in zip_longest(*cells, fillvalue=""):
+            placed = [
+                part.rjust(width) if place < len(NUMBERS) else part.ljust(width)
+                for place, (part, width) in enumerate(zip(parts, self.widths, strict=True))
+            ]
+            yield (" " * SPACE).join(placed).rstrip()
+
+    def end(self) -> None:
+        """Prints the right checksums of all records, by kind."""
+        if not self.widths:
+            self._print([])
+        parts = [
+            f"{name} {self.right[key]} of {self.checked[key]} right"
+            for key, name in CHECKSUMS.items()
+            if self.checked[key]
+        ]
+        output().print()
+        output().print(", ".join([f"{self.packets} packets", *parts]))
+
+
+def _widths(rows: list[list[str]], room: int) -> list[int]:
+    """Widths of columns: what the cells take; of texts less, the widest first, until a row fits."""
+    names = rows[0]
+    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    if len(rows) > MANY:
+        widths[: len(GROWS)] = map(max, widths, GROWS)
+    for place, name in enumerate(names):
+        widths[place] = min(widths[place], WIDEST.get(name, widths[place]))
+    texts = [place for place, name in enumerate(names) if name in TEXTS]
+    while sum(widths) + SPACE * (len(widths) - 1) > room:
+        widest = max(texts, key=lambda place: widths[place])
+        if widths[widest] <= LEAST:
+            break
+        widths[widest] -= 1
+    return widths
+
+
+def _row(record: dict[str, Any], start: float) -> list[str]:
+    source, destination = _addresses(record)
+    return [
+        str(record["number"]),
+        f"{(record['time_ns'] - start) / 1000:.3f}",
+        str(record["bth"]["psn"]) if record["bth"] else "",
+        str(record.get("payload_length", "")),
+        record["interface"] or "",
+        source,
+        destination,
+        _packet(record),
+        _checksums(record),
+    ]
 
 
 def _addresses(record: dict[str, Any]) -> tuple[str, str]:
@@ -87,14 +173,3 @@ def _checksums(record: dict[str, Any]) -> str:
     found = _found(record)
     wrong = [f"{CHECKSUMS[name]} wrong" for name, ok in found.items() if not ok]
     return ", ".join(wrong) if wrong else "right" if found else ""
-
-
-def _totals(records: Sequence[dict[str, Any]]) -> str:
-    """Right checksums of all records, by kind."""
-    found = [_found(record) for record in records]
-    parts = [
-        f"{name} {sum(checks[key] for checks in having)} of {len(having)} right"
-        for key, name in CHECKSUMS.items()
-        if (having := [checks for checks in found if key in checks])
-    ]
-    return ", ".join([f"{len(records)} packets", *parts])
