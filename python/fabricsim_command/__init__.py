@@ -75,3 +75,8 @@ def _open_closed_streams() -> None:
             os.close(opened)
         stream = open(number, "r" if number == 0 else "w", encoding="utf-8", closefd=False)  # noqa: SIM115
         setattr(sys, name, stream)
+
+
+# The installed program does a little between this import and its call of `main`.
+if os.path.basename(getattr(sys, "argv", [""])[0]) in ("fabricsim", "fabricsim.exe", "fabricsim-script.py"):
+    end_at_signals()

@@ -191,3 +191,29 @@ def test_chance_in_a_part_is_not_known_where_sources_are_active_before_it() -> N
     print_reached(reached_line(experiment, fs.run(experiment)), console)
     line = cast("io.StringIO", console.file).getvalue()
     assert "what was offered by chance in that part is not known" in line
+
+
+def test_more_than_the_bound_is_explained() -> None:
+    """A packet of 3000 B takes 3 us of a link of 8 Gb/s: two arrive in a measurement of 5 us."""
+    text = """
+[topology.single-switch]
+hosts = 3
+[links.all]
+rate = "8 Gb/s"
+[host]
+mtu = "3000 B"
+[[traffic]]
+pattern = { flows = [["H0", "H2"], ["H1", "H2"]] }
+injection = "saturating"
+message = "3000 B"
+[run]
+warmup = "20 us"
+duration = "5 us"
+"""
+    lines = []
+    for duration in ("5 us", "3 ms"):
+        experiment = fs.Experiment.from_text(text).with_values({"run.duration": duration})
+        console = Console(file=io.StringIO(), width=300)
+        print_reached(reached_line(experiment, fs.run(experiment)), console)
+        lines.append(cast("io.StringIO", console.file).getvalue())
+    assert ["packets count whole when they arrive" in line for line in lines] == [True, False], lines

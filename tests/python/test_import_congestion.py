@@ -157,6 +157,14 @@ def test_parameters_that_are_not_given_are_those_of_the_thesis_and_named(tmp_pat
     assert ": **.cc_enabled is imported, but not as it stands: it switches congestion control on" in message
     for value in ("Threshold = 2", "Marking_Rate = 1", "CCTI_Timer = 20us", "CCT_Div = 95", "num_nodes = 50"):
         assert value in why
+    for value in (
+        "Reset_Threshold = Threshold + 1",
+        "Victim_Mask = 1 at ports to hosts",
+        "CCT_Algorithm = 0",
+    ):
+        assert value in why
+    for value in ("qp_level = true", "cc_single_thr_per_outport = true", "cc_single_thr_devide = false"):
+        assert value in why
     one = import_omnetpp(small(tmp_path / "one", INI + CC.replace("**.CCTI_Timer = ${cctitimer=20}us\n", "")))
     assert reason(one, "**.cc_enabled").endswith("from Zeru's thesis: CCTI_Timer = 20us")
     assert not [line for line in everything.not_read if line.key == "**.cc_enabled"]

@@ -68,6 +68,19 @@ def test_a_signal_at_any_import_is_one_line(tmp_path: Path, number: signal.Signa
     )
 
 
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_before_the_installed_program_calls_is_one_line(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    """What pip writes has lines between the import and the call."""
+    script = tmp_path / "fabricsim"
+    script.write_text(
+        f"from fabricsim_command import main\nimport os\nos.kill(os.getpid(), {int(number)})\nmain()\n"
+    )
+    process = started(tmp_path, "--version", command=[sys.executable, str(script)])
+    assert ended(process) == (130, "", "interrupted\n")
+
+
 def test_handlers_are_there_before_the_module_imports_anything(tmp_path: Path) -> None:
     """`python -m fabricsim` has them as early as the installed program: its package is imported first."""
     hook = tmp_path / "sitecustomize.py"

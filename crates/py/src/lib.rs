@@ -77,11 +77,15 @@ fn schema() -> String {
     fabricsim_spec::json_schema().to_string()
 }
 
-/// The experiment with all defaults filled in, as JSON.
+/// The experiment with all defaults filled in, as JSON. The error of a wrong one lists all mistakes, a line for each.
 #[pyfunction]
 fn check(py: Python<'_>, text: &str, file: &str, base: &str, overrides: Overrides) -> PyResult<String> {
     py.detach(|| {
-        let prepared = prepare(text, file, base, &overrides)?;
+        let prepared = prepare(text, file, base, &overrides).map_err(|first| {
+            let all = fabricsim_spec::mistakes(text, file, &overrides);
+            let lines: Vec<String> = all.iter().map(ToString::to_string).collect();
+            if lines.len() > 1 { bad_input(lines.join("\n")) } else { first }
+        })?;
         captures::plan(&prepared, file).map_err(|error| bad_input(error.located(text, &overrides)))?;
         serde_json::to_string(&prepared.experiment).map_err(bad_input)
     })

@@ -22,7 +22,8 @@ mod vl_arbitration;
 mod windows;
 
 use crate::allowed::SCHEMA;
-use crate::{Experiment, Host, Run, Sink, SpecError, SteadyState, out_of_range};
+use crate::range::all_out_of_range;
+use crate::{Experiment, Host, Run, Sink, SpecError, SteadyState};
 
 /// Longest warm-up and measurement together: with a steady-state search (twice as long) and the default drain (ten
 /// times that) the end stays within the clock's 213 days.
@@ -51,36 +52,60 @@ pub fn warnings(experiment: &Experiment) -> Vec<String> {
 /// rules between values. The error names the key.
 pub fn check(experiment: &Experiment, file: &str) -> Result<(), SpecError> {
     check_ranges(experiment, file)?;
-    let of_hosts = experiment.host.vl_arbitration.as_ref();
-    let arbitration =
-        of_hosts.map_or(Ok(()), |tables| vl_arbitration::check_hosts(&experiment.switch, tables));
-    let checks =
-        [run(&experiment.run), switch::check(&experiment.switch), host(&experiment.host), arbitration];
-    let found = checks.into_iter().find_map(Result::err).map(|(key, message)| (key.to_owned(), message));
-    let found = found.map_or_else(|| traffic::check(experiment), Err);
-    let found = found.and_then(|()| routing::check(experiment));
-    let found = found.and_then(|()| service_levels::check(experiment));
-    let found = found.and_then(|()| partitions::check(experiment));
-    let found = found.and_then(|()| multicast::check(experiment));
-    let found = found.and_then(|()| queue_pairs::check(experiment));
-    let found = found.and_then(|()| mpi::check(experiment));
-    let found = found.and_then(|()| congestion::check(experiment));
-    let found = found.and_then(|()| age::check(experiment)).and_then(|()| transport::check(experiment));
-    let found =
-        found.and_then(|()| faults::check(experiment)).and_then(|()| subnet_manager::check(experiment));
-    let found = found.and_then(|()| experiment.capture.as_ref().map_or(Ok(()), capture::check));
-    match found.and_then(|()| experiment.tune.as_ref().map_or(Ok(()), tune::check)) {
-        Ok(()) => Ok(()),
-        Err((key, message)) => Err(SpecError::at_key(file, &key, message)),
-    }
+    problems(experiment, file).next().map_or(Ok(()), Err)
+}
+
+/// The first error in each part of an experiment whose values are in their ranges.
+pub(crate) fn check_values(experiment: &Experiment, file: &str) -> Vec<SpecError> {
+    problems(experiment, file).collect()
+}
+
+fn problems<'a>(experiment: &'a Experiment, file: &'a str) -> impl Iterator<Item = SpecError> + 'a {
+    let found = CHECKS.iter().filter_map(|check| check(experiment).err());
+    found.map(|(key, message)| SpecError::at_key(file, &key, message))
+}
+
+type Check = fn(&Experiment) -> Result<(), Found>;
+
+/// Rules between values, by part of an experiment.
+const CHECKS: &[Check] = &[
+    |of| named(run(&of.run)),
+    |of| named(switch::check(&of.switch)),
+    |of| named(host(&of.host)),
+    |of| {
+        let tables = of.host.vl_arbitration.as_ref();
+        tables.map_or(Ok(()), |tables| named(vl_arbitration::check_hosts(&of.switch, tables)))
+    },
+    traffic::check,
+    routing::check,
+    service_levels::check,
+    partitions::check,
+    multicast::check,
+    queue_pairs::check,
+    mpi::check,
+    congestion::check,
+    age::check,
+    transport::check,
+    faults::check,
+    subnet_manager::check,
+    |of| of.capture.as_ref().map_or(Ok(()), capture::check),
+    |of| of.tune.as_ref().map_or(Ok(()), tune::check),
+];
+
+fn named(result: Result<(), Problem>) -> Result<(), Found> {
+    result.map_err(|(key, message)| (key.to_owned(), message))
 }
 
 /// Checks the range of every field, as the field states it. The error names the key.
 pub fn check_ranges(experiment: &Experiment, file: &str) -> Result<(), SpecError> {
-    match out_of_range(&SCHEMA, experiment) {
-        Ok(None) => Ok(()),
-        Ok(Some(found)) => Err(SpecError::at_key(file, &found.key, found.message())),
-        Err(message) => Err(SpecError { file: file.to_owned(), line: None, key: None, message }),
+    all_out_of_ranges(experiment, file).into_iter().next().map_or(Ok(()), Err)
+}
+
+/// All values outside the ranges of their fields.
+pub(crate) fn all_out_of_ranges(experiment: &Experiment, file: &str) -> Vec<SpecError> {
+    match all_out_of_range(&SCHEMA, experiment) {
+        Ok(found) => found.iter().map(|found| SpecError::at_key(file, &found.key, found.message())).collect(),
+        Err(message) => vec![SpecError { file: file.to_owned(), line: None, key: None, message }],
     }
 }
 

@@ -20,6 +20,7 @@ mod host;
 mod job;
 mod link;
 mod locate;
+mod mistakes;
 mod mpi;
 mod multicast;
 mod name;
@@ -60,6 +61,7 @@ pub use job::{
     Broadcast, Fft, Job, NeighbourExchange, Placement, Program,
 };
 pub use link::{LinkErrors, LinkOverride, LinkParameters, LinkRetry, Links};
+pub use mistakes::mistakes;
 pub use mpi::{Credits, Mpi, Noise, ReceiveQueue, Rendezvous};
 pub use multicast::MulticastGroup;
 pub use name::name;

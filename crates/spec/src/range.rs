@@ -37,8 +37,15 @@ impl OutOfRange {
 /// The first value, in the order of the schema, that is outside the range of its field. `schema` is that of
 /// `T`, from [`crate::schema_of`]. The error says what TOML cannot represent.
 pub fn out_of_range<T: Serialize>(schema: &Value, value: &T) -> Result<Option<OutOfRange>, String> {
+    all_out_of_range(schema, value).map(|found| found.into_iter().next())
+}
+
+/// All values outside the ranges of their fields, in the order of the schema.
+pub(crate) fn all_out_of_range<T: Serialize>(schema: &Value, value: &T) -> Result<Vec<OutOfRange>, String> {
     let tree = Toml::try_from(value).map_err(|error| error.to_string())?;
-    Ok(Walk { root: schema, path: Vec::new() }.find(schema, &tree))
+    let mut walk = Walk { root: schema, path: Vec::new(), found: Vec::new() };
+    walk.find(schema, &tree);
+    Ok(walk.found)
 }
 
 /// The range that the schema of a number or quantity states: "from 1 to 16"; `None` if it states none.
@@ -58,56 +65,60 @@ pub fn numbers_at(key: &str) -> RangeInclusive<u64> {
 struct Walk<'a> {
     root: &'a Value,
     path: Vec<String>,
+    found: Vec<OutOfRange>,
 }
 
 impl Walk<'_> {
-    fn find(&mut self, schema: &Value, value: &Toml) -> Option<OutOfRange> {
+    /// Notes values outside of their ranges; true if there is one.
+    fn find(&mut self, schema: &Value, value: &Toml) -> bool {
         if let Some(bounds) = Bounds::of(schema).filter(|bounds| !bounds.allow(value)) {
-            return Some(OutOfRange {
+            self.found.push(OutOfRange {
                 key: self.path.join("."),
                 value: shown(value),
                 allowed: bounds.in_words(noun(value)),
                 range: bounds.in_words(""),
                 refusal: bounds.refusal.map(str::to_owned),
             });
+            return true;
         }
         let root = self.root;
         if let Some(name) = schema["$ref"].as_str().and_then(|reference| reference.rsplit('/').next())
-            && let Some(found) = self.find(&root["$defs"][name], value)
+            && self.find(&root["$defs"][name], value)
         {
-            return Some(found);
+            return true;
         }
-        if let Some(found) = alternatives(schema).find_map(|option| self.find(option, value)) {
-            return Some(found);
+        if alternatives(schema).any(|option| self.find(option, value)) {
+            return true;
         }
+        let before = self.found.len();
         match value {
             Toml::Table(table) => self.find_in_table(schema, table),
             Toml::Array(items) => {
                 let below = &schema["items"];
-                items.iter().enumerate().find_map(|(i, item)| self.descend(&i.to_string(), below, item))
+                items.iter().enumerate().for_each(|(i, item)| self.descend(&i.to_string(), below, item));
             }
-            _ => None,
+            _ => {}
         }
+        self.found.len() > before
     }
 
-    fn find_in_table(&mut self, schema: &Value, table: &toml::Table) -> Option<OutOfRange> {
+    fn find_in_table(&mut self, schema: &Value, table: &toml::Table) {
         let named = schema["properties"].as_object();
         for (key, below) in named.into_iter().flatten() {
-            if let Some(found) = table.get(key).and_then(|value| self.descend(key, below, value)) {
-                return Some(found);
+            if let Some(value) = table.get(key) {
+                self.descend(key, below, value);
             }
         }
         let others = &schema["additionalProperties"];
         let unnamed = |key: &str| named.is_none_or(|named| !named.contains_key(key));
-        let mut entries = table.iter().filter(|(key, _)| others.is_object() && unnamed(key));
-        entries.find_map(|(key, value)| self.descend(key, others, value))
+        let entries = table.iter().filter(|(key, _)| others.is_object() && unnamed(key));
+        entries.for_each(|(key, value)| self.descend(key, others, value));
     }
 
-    fn descend(&mut self, key: &str, schema: &Value, value: &Toml) -> Option<OutOfRange> {
+    fn descend(&mut self, key: &str, schema: &Value, value: &Toml) {
         self.path.push(crate::overrides::quoted(key));
-        let found = self.find(schema, value);
+        self.find(schema, value);
         self.path.pop();
-        found
     }
 }
 

@@ -21,7 +21,12 @@ pub fn read(text: &str, file: &str, overrides: &[(String, String)]) -> Result<Ex
     serde_path_to_error::deserialize(table).map_err(|e| at_path(&e, text, file).located(text, overrides))
 }
 
-fn at_path(error: &serde_path_to_error::Error<toml::de::Error>, text: &str, file: &str) -> SpecError {
+/// The error with its key and line.
+pub(crate) fn at_path(
+    error: &serde_path_to_error::Error<toml::de::Error>,
+    text: &str,
+    file: &str,
+) -> SpecError {
     SpecError::of_toml_at(error.inner(), text, file, Some(&error.path().to_string()))
 }
 
@@ -167,6 +172,9 @@ duration = "1 ms"
                 bytes.splice(at..at, piece);
             }
             let text = String::from_utf8_lossy(&bytes);
+            let all = crate::mistakes(&text, "x.toml", &keys);
+            let is_right = read(&text, "x.toml", &keys).is_ok_and(|read| crate::check(&read, "x.toml").is_ok());
+            prop_assert_eq!(all.is_empty(), is_right);
             match read(&text, "x.toml", &keys) {
                 Ok(experiment) => {
                     let refused = crate::check(&experiment, "x.toml").err();

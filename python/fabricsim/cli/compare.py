@@ -17,7 +17,7 @@ from fabricsim.cli.state import Json, Seeds, show
 from fabricsim.compare import Comparison, compare_repeated, is_set, is_sweep
 from fabricsim.compare import compare as compare_runs
 from fabricsim.compare.comparison import MOST_RUNS
-from fabricsim.compare.settings import experiment_of
+from fabricsim.compare.settings import experiment_of, is_missing
 from fabricsim.compare.totals import FIRST, entry
 from fabricsim.errors import InputError
 from fabricsim.results import few_looks
@@ -123,7 +123,7 @@ def _differences(found: Comparison, marks: list[str]) -> Table:
     for mark in marks:
         table.add_column(mark)
     for key, values in found.differences.iterrows():
-        table.add_row(str(key), *("-" if value is None else str(value) for value in values))
+        table.add_row(str(key), *("-" if is_missing(value) else str(value) for value in values))
     return table
 
 

@@ -52,6 +52,9 @@ def print_result(result: Result, console: Console, said: Collection[str] = ()) -
     if "router_dimensions" in result.frames:
         print_routers(result, console)
     console.print(_totals(result))
+    if silent := result.manifest["summary"].get("silent_hosts"):
+        what = "host sends" if silent == 1 else "hosts send"
+        console.print(f"{silent:,} {what} nothing: their only destination is themselves")
     print_messages(result, console)
     _print_jobs(result, console)
     if why := result.manifest["summary"].get("saturation"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -38,6 +39,11 @@ def differences(results: Sequence[Result]) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index", columns=range(len(results)), dtype=object)
 
 
+def is_missing(value: object) -> bool:
+    """True of a value of `differences` where a run has no such key: None, or what frames make of it."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
 def labels(results: Sequence[Result], found: pd.DataFrame) -> list[str]:
     """A name for each run: the keys in which it differs with their values; the folder if there are none."""
     names = [_label(found[number]) for number in range(len(results))]
@@ -51,7 +57,7 @@ def labels(results: Sequence[Result], found: pd.DataFrame) -> list[str]:
 
 
 def _label(values: pd.Series[Any]) -> str:
-    told = [f"{key} = {value}" for key, value in values.items() if value is not None]
+    told = [f"{key} = {value}" for key, value in values.items() if not is_missing(value)]
     more = len(told) - MOST_IN_LABEL
     return ", ".join(told[:MOST_IN_LABEL]) + (f" and {more} more" if more > 0 else "")
 

@@ -100,7 +100,11 @@ class _Importer:
         }
 
     def _table(self, entries: int) -> dict[str, Any]:
-        algorithm = self._at_hosts("CCT_Algorithm", lambda path: self._ini.whole(path, 0))
+        def kind(path: str) -> int:
+            self._assume(path, "0")
+            return self._ini.whole(path, 0)
+
+        algorithm = self._at_hosts("CCT_Algorithm", kind)
         if algorithm != 0:
             raise InputError(
                 f"{self._ini.file}: CCT_Algorithm is {algorithm}: only 0, index^2 * num_nodes / CCT_Div^2, is known"
@@ -133,8 +137,13 @@ class _Importer:
         key = path.rpartition(".")[2]
         if self._ini.entry(path) or key not in ASSUMED:
             return None
-        self._assumed[key] = ASSUMED[key]
+        self._assume(path, ASSUMED[key])
         return ASSUMED[key]
+
+    def _assume(self, path: str, value: str) -> None:
+        """Notes what a parameter is taken to be if it is not given."""
+        if not self._ini.entry(path):
+            self._assumed[path.rpartition(".")[2]] = value
 
     def _marking(self) -> dict[str, Any]:
         """Parameters of switch ports: those of most ports, and the others by the direction of their link."""
@@ -172,9 +181,11 @@ class _Importer:
             return self._whole(self._path(key, port.path))
 
         threshold = value("Threshold")
+        reset = self._path("Reset_Threshold", port.path)
+        self._assume(reset, "Threshold + 1")
         return {
             "threshold": threshold,
-            "reset_threshold": self._ini.whole(self._path("Reset_Threshold", port.path), threshold + 1),
+            "reset_threshold": self._ini.whole(reset, threshold + 1),
             "marking_rate": value("Marking_Rate"),
             "packet_size": value("Packet_Size"),
             "victim_mask": self._victim(port),
@@ -183,6 +194,7 @@ class _Importer:
     def _victim(self, port: Port) -> bool:
         """Without a value as the thesis has it: true of ports to hosts."""
         path = self._path("Victim_Mask", port.path)
+        self._assume(path, "1 at ports to hosts")
         return self._ini.whole(path, int(not self._model.is_switch(port.peer))) > 0
 
     def _victim_mask(self, by_port: dict[Port, dict[str, Any]]) -> tuple[str, Callable[[Port], bool]]:
@@ -199,7 +211,11 @@ class _Importer:
         return max(rules.items(), key=lambda item: fits(item[1]))
 
     def _flag(self, default: bool) -> Callable[[str], bool]:
-        return lambda path: self._ini.flag(path, default)
+        def value(path: str) -> bool:
+            self._assume(path, str(default).lower())
+            return self._ini.flag(path, default)
+
+        return value
 
     def _at_hosts(self, key: str, value: Callable[[str], T]) -> T:
         return self._same(key, self._hosts, value)

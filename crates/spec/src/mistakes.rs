@@ -1,0 +1,191 @@
+//! All mistakes of an experiment's file at once.
+
+use crate::check::{all_out_of_ranges, check_values};
+use crate::overrides::{set, split_key};
+use crate::read::at_path;
+use crate::{Experiment, SpecError};
+
+/// The most mistakes that are listed.
+const MOST: usize = 20;
+
+/// The mistakes of an experiment, as far as they can be told apart; empty if [`crate::read`] and [`crate::check`] accept it. First of names, types and ranges;
+/// where there are none, of values that do not go together, the first of each part. A value that is wrong is left out for the search for
+/// others, so that what follows from it alone is not listed.
+pub fn mistakes(text: &str, file: &str, overrides: &[(String, String)]) -> Vec<SpecError> {
+    let mut table: toml::Table = match toml::from_str(text) {
+        Ok(table) => table,
+        Err(error) => return vec![SpecError::of_toml(&error, text, file)],
+    };
+    let mut found = Vec::new();
+    let mut left_out: Vec<Vec<String>> = Vec::new();
+    for (key, value) in overrides {
+        if let Err(message) = set(&mut table, key, value) {
+            found.push(SpecError::at_key(file, key, message));
+        }
+    }
+    while found.len() < MOST {
+        let (error, key) = match next(&table, text, file) {
+            Ok(experiment) => {
+                found.extend(all_out_of_ranges(&experiment, file));
+                if found.is_empty() {
+                    found = check_values(&experiment, file);
+                }
+                break;
+            }
+            Err(wrong) => wrong,
+        };
+        // What follows from a value that is left out is not a mistake: more is left out.
+        let missing = error.message.starts_with("missing field");
+        let follows = !left_out.is_empty() && (missing || left_out.iter().any(|out| out.starts_with(&key)));
+        if !follows {
+            found.push(error);
+        }
+        if !leave_out(&mut table, &key) {
+            break;
+        }
+        left_out.push(key);
+    }
+    let found = found.into_iter().take(MOST);
+    let mut found: Vec<SpecError> = found.map(|error| error.located(text, overrides)).collect();
+    found.sort_by_key(|error| error.line);
+    found
+}
+
+/// The first mistake in names and types, with the parts of its key.
+fn next(table: &toml::Table, text: &str, file: &str) -> Result<Experiment, (SpecError, Vec<String>)> {
+    serde_path_to_error::deserialize(table.clone()).map_err(|error| {
+        let at = at_path(&error, text, file);
+        let mut key = at.key.as_deref().map_or_else(Vec::new, |key| split_key(key).unwrap_or_default());
+        if let Some(name) = unknown(error.inner().message())
+            && key.last().is_none_or(|last| last != name)
+        {
+            key.push(name.to_owned());
+        }
+        (at, key)
+    })
+}
+
+/// The name in "unknown field `name`".
+fn unknown(message: &str) -> Option<&str> {
+    message.strip_prefix("unknown field `")?.split('`').next()
+}
+
+/// Removes the value at a key, or the list that it is in, so that the numbers of other entries stay. False if there is none.
+fn leave_out(table: &mut toml::Table, key: &[String]) -> bool {
+    let mut place = key.len();
+    while place > 0 {
+        place -= 1;
+        if let Some(within) = table_at(table, &key[..place])
+            && within.remove(&key[place]).is_some()
+        {
+            return true;
+        }
+        // An entry of a list, or a value that is not written.
+    }
+    false
+}
+
+fn table_at<'a>(table: &'a mut toml::Table, key: &[String]) -> Option<&'a mut toml::Table> {
+    let Some((first, rest)) = key.split_first() else { return Some(table) };
+    let mut at = table.get_mut(first)?;
+    for part in rest {
+        at = match at {
+            toml::Value::Table(inner) => inner.get_mut(part)?,
+            toml::Value::Array(items) => items.get_mut(part.parse::<usize>().ok()?)?,
+            _ => return None,
+        };
+    }
+    at.as_table_mut()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WRONG: &str = r#"
+[topology.mesh]
+dimensions = [3, 3]
+
+[links.all]
+rate = "8 furlongs"
+colour = 1
+
+[switch]
+virtual_lanes = 99
+
+[[traffic]]
+pattern = "uniform"
+laod = 0.1
+load = -1
+message = "2 KiB"
+
+[[traffic]]
+pattern = "unifrom"
+
+[run]
+duration = "1 ms"
+"#;
+
+    fn told(text: &str, overrides: &[(String, String)]) -> Vec<String> {
+        mistakes(text, "a.toml", overrides).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn all_are_listed_with_their_lines() {
+        let found = told(WRONG, &[]);
+        let places: Vec<&str> = found.iter().map(|line| line.split(": ").next().unwrap()).collect();
+        assert_eq!(places, ["a.toml:6", "a.toml:7", "a.toml:10", "a.toml:14", "a.toml:19"], "{found:#?}");
+        assert!(found[3].contains("did you mean `load`?"), "{found:#?}");
+    }
+
+    #[test]
+    fn that_of_reading_is_among_them() {
+        for (from, to) in [("rate = \"8 furlongs\"", "rate = \"fast\""), ("colour = 1", "colour = 2")] {
+            let text = "[links.all]\nrate = \"8 furlongs\"\ncolour = 1\n".replace(from, to);
+            let first = crate::read(&text, "a.toml", &[]).unwrap_err().to_string();
+            assert!(told(&text, &[]).contains(&first), "{first}");
+        }
+        assert_eq!(told("not toml", &[]), [crate::read("not toml", "a.toml", &[]).unwrap_err().to_string()]);
+    }
+
+    #[test]
+    fn what_follows_from_one_is_not_listed() {
+        let text = "[topology]\nmesh = 3\n[[traffic]]\npattern = 'uniform'\nload = 0.1\nmessage = '1 KiB'\n[run]\nduration = '1 ms'\n";
+        assert_eq!(told(text, &[]).len(), 1, "{:?}", told(text, &[]));
+    }
+
+    #[test]
+    fn overrides_have_theirs() {
+        let set =
+            [("run.duration".to_owned(), "soon".to_owned()), ("traffic.7.load".to_owned(), "1".to_owned())];
+        let found = told(
+            "[topology.mesh]\ndimensions = [2, 2]\n[[traffic]]\npattern = 'uniform'\n[run]\nduration = '1 ms'\n",
+            &set,
+        );
+        assert_eq!(found.len(), 2, "{found:#?}");
+        assert!(
+            found[0].contains("traffic.7.load") && found[1].contains("set on top of the file"),
+            "{found:#?}"
+        );
+    }
+
+    #[test]
+    fn values_that_do_not_go_together_are_listed_by_part() {
+        let text = r#"
+[topology.mesh]
+dimensions = [2, 2]
+[host]
+sink.pause_every = "1 us"
+[[traffic]]
+pattern = "uniform"
+load = 0.1
+message = "1 KiB"
+[run]
+duration = "7 min"
+warmup = "20000 min"
+"#;
+        let found = told(text, &[]);
+        assert!(found.len() >= 2, "{found:#?}");
+        assert!(found.iter().any(|line| line.contains("pause_for")), "{found:#?}");
+    }
+}
