@@ -203,7 +203,8 @@ rate = "8 Gb/s"
 [host]
 mtu = "3000 B"
 [[traffic]]
-pattern = { flows = [["H0", "H2"], ["H1", "H2"]] }
+sources = ["H0", "H1"]
+pattern = { to = "H2" }
 injection = "saturating"
 message = "3000 B"
 [run]

@@ -52,17 +52,8 @@ def test_mistakes_on_the_command_line_count(command: Command, tmp_path: Path) ->
 
 def test_a_mistake_of_the_network_is_told_as_before(command: Command, tmp_path: Path) -> None:
     (tmp_path / "e.toml").write_text(SMALL)
-    one = command(
-        "check", "e.toml", "--set", "traffic.0.pattern=transpose", "--set", "topology.mesh.dimensions=[2, 3]"
-    )
-    other = command(
-        "describe",
-        "e.toml",
-        "--set",
-        "traffic.0.pattern=transpose",
-        "--set",
-        "topology.mesh.dimensions=[2, 3]",
-    )
+    setting = ("--set", "traffic.0.pattern=transpose", "--set", "topology.mesh.dimensions=[2, 3]")
+    one, other = command("check", "e.toml", *setting), command("describe", "e.toml", *setting)
     assert (one.code, one.err) == (other.code, other.err)
     assert one.code == 2
 

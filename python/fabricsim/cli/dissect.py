@@ -76,7 +76,8 @@ class _Listing:
         if not self.widths:
             self.widths = _widths([names, *rows], output().width)
             self._write([names])
-            self._write([["─" * width for width in self.widths]])
+            line = "-" if output().options.ascii_only else "─"
+            self._write([[line * width for width in self.widths]])
         self._write(rows)
 
     def _write(self, rows: Iterable[list[str]]) -> None:
