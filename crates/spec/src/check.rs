@@ -1,6 +1,7 @@
 //! Checks of values that are invalid for every network. The layers that build the network check the rest.
 
 use fabricsim_units::{Bytes, Rate, Time};
+use serde::Serialize;
 
 mod age;
 mod capture;
@@ -103,7 +104,16 @@ pub fn check_ranges(experiment: &Experiment, file: &str) -> Result<(), SpecError
 
 /// All values outside the ranges of their fields.
 pub(crate) fn all_out_of_ranges(experiment: &Experiment, file: &str) -> Vec<SpecError> {
-    match all_out_of_range(&SCHEMA, experiment) {
+    out_of_ranges(experiment, file)
+}
+
+/// The same of a file that cannot be read as an experiment.
+pub(crate) fn out_of_ranges_as_written(written: &toml::Table, file: &str) -> Vec<SpecError> {
+    out_of_ranges(written, file)
+}
+
+fn out_of_ranges<T: Serialize>(value: &T, file: &str) -> Vec<SpecError> {
+    match all_out_of_range(&SCHEMA, value) {
         Ok(found) => found.iter().map(|found| SpecError::at_key(file, &found.key, found.message())).collect(),
         Err(message) => vec![SpecError { file: file.to_owned(), line: None, key: None, message }],
     }

@@ -1,6 +1,6 @@
 //! All mistakes of an experiment's file at once.
 
-use crate::check::{all_out_of_ranges, check_values};
+use crate::check::{all_out_of_ranges, check_values, out_of_ranges_as_written};
 use crate::overrides::{set, split_key};
 use crate::read::at_path;
 use crate::{Experiment, SpecError};
@@ -41,6 +41,8 @@ pub fn mistakes(text: &str, file: &str, overrides: &[(String, String)]) -> Vec<S
             found.push(error);
         }
         if !leave_out(&mut table, &key) {
+            // The rest cannot be read without what is missing, but numbers can be compared with the ranges of their fields.
+            found.extend(out_of_ranges_as_written(&table, file));
             break;
         }
         left_out.push(key);
@@ -152,6 +154,15 @@ duration = "1 ms"
     fn what_follows_from_one_is_not_listed() {
         let text = "[topology]\nmesh = 3\n[[traffic]]\npattern = 'uniform'\nload = 0.1\nmessage = '1 KiB'\n[run]\nduration = '1 ms'\n";
         assert_eq!(told(text, &[]).len(), 1, "{:?}", told(text, &[]));
+    }
+
+    #[test]
+    fn what_is_required_and_wrong_hides_no_range() {
+        let text =
+            "[topology.mesh]\ndimensions = [2, 2]\n[switch]\nvirtual_lanes = 99\n[run]\nduration = 'soon'\n";
+        let found = told(text, &[]);
+        let places: Vec<&str> = found.iter().map(|line| line.split(": ").next().unwrap()).collect();
+        assert_eq!(places, ["a.toml:4", "a.toml:6"], "{found:#?}");
     }
 
     #[test]
