@@ -78,5 +78,9 @@ def _open_closed_streams() -> None:
 
 
 # The installed program does a little between this import and its call of `main`.
-if os.path.basename(getattr(sys, "argv", [""])[0]) in ("fabricsim", "fabricsim.exe", "fabricsim-script.py"):
+if os.path.basename("".join(getattr(sys, "argv", [])[:1])) in (
+    "fabricsim",
+    "fabricsim.exe",
+    "fabricsim-script.py",
+):
     end_at_signals()

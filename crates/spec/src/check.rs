@@ -99,20 +99,11 @@ fn named(result: Result<(), Problem>) -> Result<(), Found> {
 
 /// Checks the range of every field, as the field states it. The error names the key.
 pub fn check_ranges(experiment: &Experiment, file: &str) -> Result<(), SpecError> {
-    all_out_of_ranges(experiment, file).into_iter().next().map_or(Ok(()), Err)
+    out_of_ranges(experiment, file).into_iter().next().map_or(Ok(()), Err)
 }
 
-/// All values outside the ranges of their fields.
-pub(crate) fn all_out_of_ranges(experiment: &Experiment, file: &str) -> Vec<SpecError> {
-    out_of_ranges(experiment, file)
-}
-
-/// The same of a file that cannot be read as an experiment.
-pub(crate) fn out_of_ranges_as_written(written: &toml::Table, file: &str) -> Vec<SpecError> {
-    out_of_ranges(written, file)
-}
-
-fn out_of_ranges<T: Serialize>(value: &T, file: &str) -> Vec<SpecError> {
+/// All values outside the ranges of their fields, of an experiment or of what is written of one.
+pub(crate) fn out_of_ranges<T: Serialize>(value: &T, file: &str) -> Vec<SpecError> {
     match all_out_of_range(&SCHEMA, value) {
         Ok(found) => found.iter().map(|found| SpecError::at_key(file, &found.key, found.message())).collect(),
         Err(message) => vec![SpecError { file: file.to_owned(), line: None, key: None, message }],

@@ -1,6 +1,6 @@
 //! All mistakes of an experiment's file at once.
 
-use crate::check::{all_out_of_ranges, check_values, out_of_ranges_as_written};
+use crate::check::{check_values, out_of_ranges};
 use crate::overrides::{set, split_key};
 use crate::read::at_path;
 use crate::{Experiment, SpecError};
@@ -26,7 +26,7 @@ pub fn mistakes(text: &str, file: &str, overrides: &[(String, String)]) -> Vec<S
     while found.len() < MOST {
         let (error, key) = match next(&table, text, file) {
             Ok(experiment) => {
-                found.extend(all_out_of_ranges(&experiment, file));
+                found.extend(out_of_ranges(&experiment, file));
                 if found.is_empty() {
                     found = check_values(&experiment, file);
                 }
@@ -42,7 +42,7 @@ pub fn mistakes(text: &str, file: &str, overrides: &[(String, String)]) -> Vec<S
         }
         if !leave_out(&mut table, &key) {
             // The rest cannot be read without what is missing, but numbers can be compared with the ranges of their fields.
-            found.extend(out_of_ranges_as_written(&table, file));
+            found.extend(out_of_ranges(&table, file));
             break;
         }
         left_out.push(key);
@@ -148,6 +148,21 @@ duration = "1 ms"
             assert!(told(&text, &[]).contains(&first), "{first}");
         }
         assert_eq!(told("not toml", &[]), [crate::read("not toml", "a.toml", &[]).unwrap_err().to_string()]);
+    }
+
+    /// Values as they are written are in their ranges exactly if they are as they are read.
+    #[test]
+    fn ranges_hold_as_written() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/experiment");
+        let mut tried = 0;
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+            let Ok(experiment) = crate::read(&text, "a.toml", &[]) else { continue };
+            let written: toml::Table = toml::from_str(&text).unwrap();
+            assert_eq!(out_of_ranges(&written, "a.toml"), out_of_ranges(&experiment, "a.toml"), "{text}");
+            tried += 1;
+        }
+        assert!(tried > 5, "{tried} files");
     }
 
     #[test]

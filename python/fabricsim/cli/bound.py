@@ -143,7 +143,8 @@ def print_reached(part: dict[str, Any], console: Console) -> None:
     total = fixed(part["total_gbps"])
     # More may be offered by chance than at the mean rates.
     of_mean = "" if fixed(part["bound_gbps"]) == total else f"{total} at the mean rates; "
-    edges = "; above 100 % because packets count whole when they arrive" if part["fraction"] > 1 else ""
+    is_above = part["chance_known"] and part["fraction"] > 1 and percent(part["fraction"]) != percent(1.0)
+    edges = "; above 100 % because packets count whole when they arrive" if is_above else ""
     by_chance = "" if part["chance_known"] else "; what was offered by chance in that part is not known"
     console.print(
         f"bound      {percent(part['fraction'])} of the bound{when}: {fixed(part['accepted_gbps'])} of "

@@ -53,8 +53,8 @@ def print_result(result: Result, console: Console, said: Collection[str] = ()) -
         print_routers(result, console)
     console.print(_totals(result))
     if silent := result.manifest["summary"].get("silent_hosts"):
-        what = "host sends" if silent == 1 else "hosts send"
-        console.print(f"{silent:,} {what} nothing: their only destination is themselves")
+        what = "source sends" if silent == 1 else "sources send"
+        console.print(f"{silent:,} {what} nothing: the only destination is the host itself")
     print_messages(result, console)
     _print_jobs(result, console)
     if why := result.manifest["summary"].get("saturation"):
