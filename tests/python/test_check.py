@@ -55,31 +55,3 @@ def test_a_mistake_of_the_network_is_told_as_before(command: Command, tmp_path: 
     one, other = command("check", "e.toml", *setting), command("describe", "e.toml", *setting)
     assert (one.code, one.err) == (other.code, other.err)
     assert one.code == 2
-
-
-def test_sources_that_send_nothing_are_counted(command: Command, tmp_path: Path) -> None:
-    text = """
-[topology.mesh]
-dimensions = [4, 4]
-[[traffic]]
-pattern = "{pattern}"
-load = 0.1
-message = "2 KiB"
-[run]
-duration = "50 us"
-"""
-    for pattern, told in (("transpose", True), ("uniform", False)):
-        (tmp_path / "e.toml").write_text(text.format(pattern=pattern))
-        ran = command("run", "e.toml", "--out", pattern)
-        assert ran.code == 0
-        assert ("4 sources send nothing: the only destination is the host itself" in ran.out) == told
-
-
-def test_compare_has_no_nan_for_a_key_that_a_run_does_not_have(command: Command, tmp_path: Path) -> None:
-    (tmp_path / "e.toml").write_text(SMALL)
-    for name, interval in (("a", None), ("b", "1 ms"), ("c", "7 us")):
-        setting = () if interval is None else ("--set", f"measure.congestion_interval={interval}")
-        assert command("run", "e.toml", "--out", name, *setting).code == 0
-    ran = command("compare", "a", "b", "c")
-    assert "measure.congestion_interval" in ran.out
-    assert "nan" not in ran.out

@@ -260,3 +260,18 @@ def test_what_is_set_is_written_or_left_out(key: str, value: str) -> None:
     assert {"a", "b", "c"} <= set(tree)
     if "." not in key:
         assert tree[key] == {"1": 1, '"t"': "t", "[1, 2]": [1, 2], "{ a = 1 }": {"a": 1}}.get(value, value)
+
+
+@pytest.mark.usefixtures("real")
+def test_compare_has_no_nan_for_a_key_that_a_run_does_not_have(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "e.toml").write_text(SMALL)
+    for name, interval in (("a", None), ("b", "1 ms"), ("c", "7 us")):
+        setting = (
+            ()
+            if interval is None
+            else ("--set", f"measure.congestion_interval={interval}", "--set", "seed=2")
+        )
+        assert command("run", "e.toml", "--out", name, *setting).code == 0
+    ran = command("compare", "a", "b", "c")
+    (row,) = [line for line in ran.out.splitlines() if line.startswith("│ measure.congestion_interval")]
+    assert row.replace("│", "").split() == ["measure.congestion_interval", "-", "1", "ms", "7", "us"]
