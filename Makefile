@@ -49,7 +49,7 @@ bench: ## speed and memory beside the peers' figures; leaves bench.json
 
 reproduce: ## compare our numbers with the published ones and with the committed pages, write docs/reproduction/
 	@scripts/setup
-	@$(VENV)/fabricsim reproduce --controls --check docs/reproduction --pages docs/reproduction
+	@$(VENV)/fabricsim reproduce --controls --keep runs/reproduction --check docs/reproduction --pages docs/reproduction
 
 docs: ## build the documentation into site/
 	@scripts/setup docs

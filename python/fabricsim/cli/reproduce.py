@@ -31,6 +31,14 @@ def reproduce(
     experiments: Annotated[
         Path | None, typer.Option("--experiments", help="The folder with the seeds' experiments.")
     ] = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            "--keep",
+            metavar="DIR",
+            help="Keep the runs of experiments there: what was interrupted continues, and nothing is run twice.",
+        ),
+    ] = None,
     pages: Annotated[
         Path | None, typer.Option("--pages", metavar="DIR", help="Write Markdown pages and pictures there.")
     ] = None,
@@ -66,6 +74,7 @@ def reproduce(
             experiments=experiments,
             controls=controls,
             jobs=jobs,
+            keep=keep,
             on_run=on_run,
             stop=interrupt.asked,
         )

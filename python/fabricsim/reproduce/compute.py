@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from fabricsim.reproduce.evaluation import Evaluation
 from fabricsim.reproduce.expected import FILE, Figure, Seed, choose, find_experiments, read_seed, seeds
 from fabricsim.reproduce.grid import RunOf
 from fabricsim.reproduce.judge import Entry, Row, judge_figure, with_control
+from fabricsim.reproduce.kept import KeptRuns
 from fabricsim.results import Result
 from fabricsim.run import run
 from fabricsim.spec import Experiment
@@ -45,6 +47,7 @@ def reproduce(
     experiments: str | Path | None = None,
     controls: bool = False,
     jobs: int | None = None,
+    keep: str | Path | None = None,
     on_run: OnRun | None = None,
     stop: Stop = never,
 ) -> Outcome:
@@ -56,6 +59,7 @@ def reproduce(
         experiments: folder with the seeds' folders.
         controls: also run each judged row with its feature off; a row that holds then as well is a problem.
         jobs: number of processes; by default one for each core.
+        keep: folder in which runs of experiments are kept: what it has of this build of the simulator is read, not run.
         on_run: called with the number of completed runs and that of all runs.
         stop: true to start no more runs.
 
@@ -68,7 +72,7 @@ def reproduce(
         raise InputError(f"{folder}: there are no published numbers in it: no SEED/{FILE}")
     chosen = [read_seed(folder, name) for name in names]
     figures = [(item, found) for item in chosen for found in choose(item, figure)]
-    work = _Runs(jobs, on_run, stop)
+    work = _Runs(jobs, None if keep is None else KeptRuns.of(keep), on_run, stop)
     outcome = Outcome(complete=work.do((s, r) for s, f in figures for r in f.runs.values()))
     judged = []
     for item, found in figures:
@@ -88,8 +92,9 @@ def reproduce(
 class _Runs:
     """Runs of experiments, each done once."""
 
-    def __init__(self, jobs: int | None, on_run: OnRun | None, stop: Stop) -> None:
+    def __init__(self, jobs: int | None, kept: KeptRuns | None, on_run: OnRun | None, stop: Stop) -> None:
         self._jobs = jobs
+        self._kept = kept
         self._on_run = on_run
         self._stop = stop
         self._results: dict[str, Result | str] = {}
@@ -108,7 +113,11 @@ class _Runs:
                 wanted[key] = (experiment, seed.folder, of_test, of_ranks, of_verbs)
         self._all += len(wanted)
         return not wanted or work_through(
-            [(key, *of) for key, of in wanted.items()], _run, self._done, jobs=self._jobs, stop=self._stop
+            [(key, *of) for key, of in wanted.items()],
+            partial(_run, self._kept),
+            self._done,
+            jobs=self._jobs,
+            stop=self._stop,
         )
 
     def result(self, seed: Seed, run_of: RunOf) -> Result | str:
@@ -129,7 +138,7 @@ def _key(seed: Seed, run_of: RunOf) -> str:
     return json.dumps([str(seed.folder / run_of.experiment), run_of.set], sort_keys=True)
 
 
-def _run(task: _Task, stop: Stop) -> Result | str:
+def _run(kept: KeptRuns | None, task: _Task, stop: Stop) -> Result | str:
     """The result, or the reason why it is missing."""
     _, experiment, folder, of_test, of_ranks, of_verbs = task
     try:
@@ -137,7 +146,9 @@ def _run(task: _Task, stop: Stop) -> Result | str:
             return verbs_runs.run_verbs(folder, experiment, of_verbs)
         if of_ranks:
             return ranks.run_ranks(folder, experiment, of_ranks)
-        return perftests.run_perftest(experiment, of_test) if of_test else run(experiment, stop=stop)
+        if of_test:
+            return perftests.run_perftest(experiment, of_test)
+        return run(experiment, stop=stop) if kept is None else kept.run(experiment, stop)
     except FabricsimError as error:
         return str(error)
 
