@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from conftest import SMALL, Command
@@ -241,37 +239,6 @@ def test_numbers_are_compared_with_the_page_value_by_value(
     assert {entry["quantity"]: entry["ours"] for entry in accepted}["throughput of all"] == 75.0
     path.write_text("{")
     assert command("reproduce", "--jobs", 1, "--check", pages).code == 2
-
-
-@pytest.mark.usefixtures("fake")
-def test_runs_that_are_kept_are_not_run_again(
-    experiments: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    runs, stop_after = [], 1
-
-    def counted(experiment: fs.Experiment, stop: Callable[[], bool]) -> fs.Result:
-        runs.append(experiment)
-        return fs.run(experiment, stop=stop)
-
-    monkeypatch.setattr("fabricsim.reproduce.kept.run", counted)
-
-    def once(**options: Any) -> list[dict[str, Any]]:
-        outcome = reproduce(experiments=experiments, jobs=1, keep=tmp_path / "kept", **options)
-        return [entry.as_dict() for entry in outcome.entries]
-
-    once(stop=lambda: len(runs) >= stop_after)
-    assert len(runs) == stop_after, "it was stopped"
-    found = once()
-    assert len(runs) == 2, "one run was lacking"
-    assert found == once()
-    assert len(runs) == 2, "all were kept"
-    file = experiments / "thesis" / "small.toml"
-    file.write_text(file.read_text(encoding="utf-8") + "\n# Another text.\n", encoding="utf-8")
-    once()
-    assert len(runs) == 4, "of another text nothing is kept"
-    monkeypatch.setattr("fabricsim.reproduce.kept._build", lambda: "another")
-    once()
-    assert len(runs) == 6, "of another build nothing is kept"
 
 
 def test_a_digest_changes_with_rows_runs_and_files(experiments: Path) -> None:

@@ -1,4 +1,4 @@
-use fabricsim_units::{Bytes, Rate, Time};
+use fabricsim_units::{ByteTime, Bytes, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +26,10 @@ pub struct Adapter {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-minimum" = "1 ns", "x-maximum" = "1 s"))]
     pub doorbell: Option<Time>,
+    /// From the doorbell until the adapter has read a work request from memory. 0: it comes with the doorbell, as short ones do (BlueFlame).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-maximum" = "1 s"))]
+    pub request_fetch: Option<Time>,
     /// From the request of the adapter for data in memory to the first byte.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-maximum" = "1 s"))]
@@ -65,6 +69,32 @@ pub struct Adapter {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-maximum" = "64 KiB"))]
     pub max_inline: Option<Bytes>,
+    /// Cache of address translations. Without one, the adapter knows the place of all memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub translation_cache: Option<TranslationCache>,
+}
+
+/// Cache of an adapter for addresses of memory (ATC, or a table of pages that is kept in the host's memory). It is divided into sets of eight pages; of a set the page used
+/// longest ago makes room. Translations that it lacks are fetched one at a time, before the data of their packet.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TranslationCache {
+    /// Pages that it knows, rounded up to whole sets.
+    #[schemars(range(min = 1, max = 16777216), extend("x-unit" = "pages"))]
+    pub entries: u32,
+    /// Size of a page, a power of two.
+    #[serde(default = "usual_page")]
+    #[schemars(extend("x-minimum" = "4096 B", "x-maximum" = "1 GiB"))]
+    pub page: Bytes,
+    /// From the request for a translation to the answer. By default as long as `payload_fetch`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-maximum" = "1 s"))]
+    pub miss: Option<Time>,
+}
+
+/// Size of the pages of most hosts.
+const fn usual_page() -> Bytes {
+    Bytes(4096)
 }
 
 /// An adapter whose values are used where none is given.
@@ -95,6 +125,19 @@ pub struct Pcie {
     /// Largest payload of a transaction-layer packet.
     #[schemars(extend("x-minimum" = "64 B", "x-maximum" = "4096 B"))]
     pub payload: Bytes,
+    /// Reads of the host's memory that may be outstanding, each of `read_request`. By default as many as keep the bus busy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1024), extend("x-unit" = "reads"))]
+    pub reads: Option<u16>,
+    /// Largest read (MaxReadReq).
+    #[serde(default = "usual_read")]
+    #[schemars(extend("x-minimum" = "128 B", "x-maximum" = "4096 B"))]
+    pub read_request: Bytes,
+}
+
+/// The largest read as hosts set it up (PCI Express Base Specification 3.0, section 7.8.4: the default of the register).
+const fn usual_read() -> Bytes {
+    Bytes(512)
 }
 
 /// Bytes of a transaction-layer packet besides its payload, with 64-bit addresses: framing 4, sequence number 2, header 16, LCRC 4 (PCI Express Base
@@ -102,6 +145,19 @@ pub struct Pcie {
 const TLP_OVERHEAD: u64 = 26;
 
 impl Pcie {
+    /// A bus whose reads are not limited.
+    pub const fn new(generation: u8, lanes: u8, payload: Bytes) -> Self {
+        Self { generation, lanes, payload, reads: None, read_request: usual_read() }
+    }
+
+    /// Time of a byte that is read from memory, where a read takes `latency`: that of the bus, or of as many reads as may be outstanding.
+    pub fn read_time(&self, latency: Time) -> ByteTime {
+        let bus = self.rate().map(Rate::byte_time).unwrap_or_default();
+        let Some(reads) = self.reads else { return bus };
+        let bytes = u64::from(reads) * self.read_request.0;
+        bus.max(ByteTime::spread(latency, bytes.min(u64::from(u32::MAX)) as u32))
+    }
+
     /// Data rate of one direction: encoding and headers of full transaction-layer packets taken off. Flow control and acknowledgements of the
     /// link layer are not.
     pub fn rate(&self) -> Option<Rate> {
@@ -131,6 +187,8 @@ pub struct AdapterValues {
     pub poll: Time,
     /// [`Adapter::doorbell`].
     pub doorbell: Time,
+    /// [`Adapter::request_fetch`].
+    pub request_fetch: Time,
     /// [`Adapter::payload_fetch`].
     pub payload_fetch: Time,
     /// [`Adapter::message_gap`].
@@ -161,6 +219,7 @@ impl AdapterProfile {
             post_receive: Time::ns(20),
             poll: Time::ns(30),
             doorbell: Time::ns(150),
+            request_fetch: Time::ZERO,
             payload_fetch: Time::ns(400),
             message_gap: Time::ns(28),
             packet_gap: Time::ns(20),
@@ -168,14 +227,14 @@ impl AdapterProfile {
             payload_write: Time::ns(200),
             completion: Time::ns(100),
             wake_up: Time::us(4),
-            pcie: Pcie { generation: 3, lanes: 8, payload: Bytes(256) },
+            pcie: Pcie::new(3, 8, Bytes(256)),
             unaligned_blocks: 2,
             max_inline: Bytes(928),
         };
         let with = |generation, lanes, message, packet| AdapterValues {
             message_gap: message,
             packet_gap: packet,
-            pcie: Pcie { generation, lanes, payload: Bytes(256) },
+            pcie: Pcie::new(generation, lanes, Bytes(256)),
             unaligned_blocks: 1,
             ..fdr
         };
@@ -197,6 +256,7 @@ impl Adapter {
             post_receive: self.post_receive.unwrap_or(of.post_receive),
             poll: self.poll.unwrap_or(of.poll),
             doorbell: self.doorbell.unwrap_or(of.doorbell),
+            request_fetch: self.request_fetch.unwrap_or(of.request_fetch),
             payload_fetch: self.payload_fetch.unwrap_or(of.payload_fetch),
             message_gap: self.message_gap.unwrap_or(of.message_gap),
             packet_gap: self.packet_gap.unwrap_or(of.packet_gap),
@@ -218,8 +278,7 @@ mod tests {
     /// Gigatransfers times lanes, less encoding: 63.0 and 252 Gb/s; of each packet 256 of 282 bytes are data.
     #[test]
     fn the_rate_of_a_bus_is_that_of_its_payload() {
-        let rate =
-            |generation, lanes| Pcie { generation, lanes, payload: Bytes(256) }.rate().unwrap().as_gbps();
+        let rate = |generation, lanes| Pcie::new(generation, lanes, Bytes(256)).rate().unwrap().as_gbps();
         assert!((rate(3, 8) - 63.015 * 256.0 / 282.0).abs() < 0.01);
         assert!((rate(4, 16) - 252.06 * 256.0 / 282.0).abs() < 0.01);
         assert!((rate(1, 4) - 8.0 * 256.0 / 282.0).abs() < 0.01);

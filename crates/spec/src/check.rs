@@ -3,6 +3,7 @@
 use fabricsim_units::{Bytes, Rate, Time};
 use serde::Serialize;
 
+mod adapter;
 mod age;
 mod capture;
 mod congestion;
@@ -84,6 +85,7 @@ const CHECKS: &[Check] = &[
     multicast::check,
     queue_pairs::check,
     mpi::check,
+    adapter::check,
     congestion::check,
     age::check,
     transport::check,

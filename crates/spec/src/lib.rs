@@ -42,7 +42,7 @@ mod tune;
 mod windows;
 mod wording;
 
-pub use adapter::{Adapter, AdapterProfile, AdapterValues, Pcie};
+pub use adapter::{Adapter, AdapterProfile, AdapterValues, Pcie, TranslationCache};
 pub use age::{Age, AgePhase, Bias, RrSelect};
 pub use capture::Capture;
 pub use cct::{Cct, ExponentialCct, LinearCct, MOST_ENTRIES, QuadraticCct};

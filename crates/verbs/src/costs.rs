@@ -2,6 +2,8 @@
 
 use fabricsim_units::{ByteTime, Time};
 
+use crate::translations::TranslationCosts;
+
 /// Bytes that the adapter reads from memory at once (tutorial, section III-G).
 pub const LINE: u64 = 64;
 
@@ -19,6 +21,8 @@ pub struct Costs {
     pub poll: Time,
     /// From the end of a posting call until the adapter has the work request; at least 1 ns.
     pub doorbell: Time,
+    /// From the doorbell until the adapter has read a work request from memory; zero if it comes with the doorbell.
+    pub request_fetch: Time,
     /// From the request of the adapter for data in memory to the first byte.
     pub payload_fetch: Time,
     /// Time per byte over the bus (PCIe) from memory.
@@ -39,6 +43,8 @@ pub struct Costs {
     pub unaligned: u32,
     /// Largest payload that a work request can hold itself, in bytes.
     pub max_inline: u32,
+    /// The cache of address translations; `None`: they are all known.
+    pub translation: Option<TranslationCosts>,
 }
 
 impl Costs {
@@ -48,6 +54,7 @@ impl Costs {
         post_receive: Time::ZERO,
         poll: Time::ZERO,
         doorbell: Time::ns(1),
+        request_fetch: Time::ZERO,
         payload_fetch: Time::ZERO,
         bus: ByteTime::ZERO,
         message: Time::ZERO,
@@ -58,7 +65,13 @@ impl Costs {
         wake_up: Time::ZERO,
         unaligned: 1,
         max_inline: 128,
+        translation: None,
     };
+
+    /// From the end of a posting call until the adapter can begin with the work request.
+    pub fn request(&self) -> Time {
+        self.doorbell + self.request_fetch
+    }
 
     /// Time over the bus for `length` bytes of memory from the address `va`, in whole lines.
     pub fn fetch(&self, va: u64, length: u32) -> Time {

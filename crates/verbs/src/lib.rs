@@ -21,6 +21,7 @@ mod shared_queue;
 #[cfg(test)]
 mod tests;
 mod timers;
+mod translations;
 mod windows;
 mod work;
 
@@ -31,11 +32,12 @@ pub use device::{AsyncEvent, Device, DeviceCounters, Outgoing, Port};
 pub use error::{Errno, VerbsError};
 pub use handles::{Ah, Cq, Mr, Mw, Pd, Srq, Xrcd};
 pub use local::{LocalOperation, LocalRequest};
-pub use memory::Sge;
+pub use memory::{FIRST_ADDRESS, Sge};
 pub use multicast::{SubnetView, group_gid, group_lid, group_of_lid};
 pub use path::{AddressVector, AlternatePath, PACKET_LIFE_TIME, PathRecord};
 pub use queue_pair::{Capacities, Counters, QueuePairAttributes, QueuePairInit};
 pub use shared_queue::SharedQueueInit;
 pub use timers::Timers;
+pub use translations::TranslationCosts;
 pub use windows::{Binding, WindowKind};
 pub use work::{ReceiveRequest, SendRequest, To};

@@ -56,7 +56,7 @@ impl Region {
 }
 
 /// First virtual address of a host's regions.
-const FIRST_ADDRESS: u64 = 0x1_0000_0000;
+pub const FIRST_ADDRESS: u64 = 0x1_0000_0000;
 
 /// Regions begin at multiples of a page.
 const PAGE: u64 = 4096;
@@ -307,7 +307,7 @@ impl Memory {
 }
 
 /// Key, address and length of the pieces of a list in which the bytes from `offset` on are.
-fn pieces(list: &[Sge], offset: u32, length: u32) -> impl Iterator<Item = (u32, u64, u32)> {
+pub(crate) fn pieces(list: &[Sge], offset: u32, length: u32) -> impl Iterator<Item = (u32, u64, u32)> {
     let (mut skip, mut left) = (offset, length);
     list.iter().filter_map(move |sge| {
         let skipped = skip.min(sge.length);

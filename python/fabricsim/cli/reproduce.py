@@ -17,28 +17,32 @@ if TYPE_CHECKING:
     from fabricsim.reproduce import Outcome
 
 
+Controls = Annotated[
+    bool,
+    typer.Option(
+        "--controls", help="Also run each judged row with its feature off, under which it must not hold."
+    ),
+]
+Keep = Annotated[
+    Path | None,
+    typer.Option(
+        "--keep",
+        metavar="DIR",
+        help="Keep the runs of experiments there: what was interrupted continues, and nothing is run twice.",
+    ),
+]
+
+
 def reproduce(
     seed: Annotated[str | None, typer.Argument(metavar="SEED", help="By default all.")] = None,
     figure: Annotated[str | None, typer.Argument(metavar="FIGURE", help="figure-4.1, table-4.9, ...")] = None,
     json: Json = False,
     jobs: Jobs = None,
-    controls: Annotated[
-        bool,
-        typer.Option(
-            "--controls", help="Also run each judged row with its feature off, under which it must not hold."
-        ),
-    ] = False,
+    controls: Controls = False,
     experiments: Annotated[
         Path | None, typer.Option("--experiments", help="The folder with the seeds' experiments.")
     ] = None,
-    keep: Annotated[
-        Path | None,
-        typer.Option(
-            "--keep",
-            metavar="DIR",
-            help="Keep the runs of experiments there: what was interrupted continues, and nothing is run twice.",
-        ),
-    ] = None,
+    keep: Keep = None,
     pages: Annotated[
         Path | None, typer.Option("--pages", metavar="DIR", help="Write Markdown pages and pictures there.")
     ] = None,

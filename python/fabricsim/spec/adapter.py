@@ -14,6 +14,7 @@ __all__ = [
     "Adapter",
     "AdapterProfile",
     "Pcie",
+    "TranslationCache",
 ]
 
 AdapterProfile = Literal[
@@ -41,6 +42,29 @@ class Pcie:
     """Lanes: 1, 2, 4, 8, 16 or 32. Range: from 1 to 32. Unit: lanes."""
     payload: str
     """Largest payload of a transaction-layer packet. Range: from 64 B to 4096 B."""
+    reads: int | None = None
+    """Reads of the host's memory that may be outstanding, each of `read_request`. By default as many as keep
+    the bus busy. Range: from 1 to 1024. Unit: reads.
+    """
+    read_request: str | None = None
+    """Largest read (MaxReadReq). Range: from 128 B to 4096 B. Default: "512 B"."""
+
+
+@dataclass(frozen=True)
+class TranslationCache:
+    """Cache of an adapter for addresses of memory (ATC, or a table of pages that is kept in the host's
+    memory). It is divided into sets of eight pages; of a set the page used longest ago makes room.
+    Translations that it lacks are fetched one at a time, before the data of their packet.
+    """
+
+    entries: int
+    """Pages that it knows, rounded up to whole sets. Range: from 1 to 16777216. Unit: pages."""
+    page: str | None = None
+    """Size of a page, a power of two. Range: from 4096 B to 1 GiB. Default: "4096 B"."""
+    miss: str | None = None
+    """From the request for a translation to the answer. By default as long as `payload_fetch`. Range: at most
+    1 s.
+    """
 
 
 @dataclass(frozen=True)
@@ -63,6 +87,10 @@ class Adapter:
     """Processor time of a call that finds completions, up to 16, or data in memory. Range: at most 1 s."""
     doorbell: str | None = None
     """From the end of a posting call until the adapter has the work request. Range: from 1 ns to 1 s."""
+    request_fetch: str | None = None
+    """From the doorbell until the adapter has read a work request from memory. 0: it comes with the doorbell,
+    as short ones do (BlueFlame). Range: at most 1 s.
+    """
     payload_fetch: str | None = None
     """From the request of the adapter for data in memory to the first byte. Range: at most 1 s."""
     message_gap: str | None = None
@@ -85,3 +113,5 @@ class Adapter:
     """
     max_inline: str | None = None
     """Largest payload that a work request can hold itself (inline). Range: at most 64 KiB."""
+    translation_cache: TranslationCache | None = None
+    """Cache of address translations. Without one, the adapter knows the place of all memory."""

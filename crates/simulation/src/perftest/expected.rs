@@ -7,6 +7,7 @@ use fabricsim_verbs::Costs;
 use serde::Serialize;
 
 use super::programs::POLL_BATCH;
+use super::translations::Translations;
 use super::{Connection, Operation, Options, Quantity, Waiting, costs};
 use crate::zero_load;
 
@@ -92,20 +93,29 @@ impl Model<'_> {
 
     /// From the time at which the adapter can begin to fetch until the last packet with data begins on the link: packet by packet the later of its
     /// data and the end of the packet before. If links in the middle are faster than those of the hosts, packets also follow each other on the
-    /// receiver's link.
-    fn pipeline(&self) -> (Time, u32) {
+    /// receiver's link. Last the time for which the data of the last packet then waits until the place of all of it is known.
+    fn pipeline(&self) -> (Time, u32, Time) {
         let of_read = self.options.operation == Operation::Read;
         let latency = if self.is_inline() { Time::ZERO } else { self.costs.payload_fetch };
         let (mut fetched, mut free, mut arrived, mut last) = (Time::ZERO, Time::ZERO, Time::ZERO, 0);
+        let (mut sender, mut receiver) = (self.translations(), self.translations());
+        let (mut placed, mut offset) = (Time::ZERO, 0);
         for (number, (payload, size)) in self.data().into_iter().enumerate() {
+            let known = if self.is_inline() { Time::ZERO } else { sender.known(Time::ZERO, offset, payload) };
             // A responder has no gap between messages.
-            fetched += self.work(payload, number == 0 && !of_read);
+            fetched = fetched.max(known) + self.work(payload, number == 0 && !of_read);
             let start = (fetched + latency).max(free);
             free = start + self.link(size, !of_read);
             arrived = (start + self.network(size, !of_read)).max(arrived + self.link(size, of_read));
+            placed = placed.max(receiver.known(arrived, offset, payload));
+            offset += payload;
             last = size;
         }
-        (arrived.saturating_sub(self.network(last, !of_read)), last)
+        (arrived.saturating_sub(self.network(last, !of_read)), last, placed - arrived)
+    }
+
+    fn translations(&self) -> Translations {
+        Translations::new(&self.costs, self.options.offset, self.options.bytes)
     }
 
     fn latency(&self) -> Expected {
@@ -114,6 +124,7 @@ impl Model<'_> {
             post_receive,
             poll,
             doorbell,
+            request_fetch,
             receive,
             payload_write,
             completion,
@@ -122,13 +133,16 @@ impl Model<'_> {
             message,
             ..
         } = self.costs;
-        let (start, size) = self.pipeline();
+        let (start, size, unplaced) = self.pipeline();
         let sleeps = if self.options.waiting == Waiting::Event && self.options.operation != Operation::Write {
             wake_up
         } else {
             Time::ZERO
         };
         let mut parts = vec![("post", post), ("doorbell", doorbell)];
+        if request_fetch > Time::ZERO {
+            parts.push(("fetch of the request", request_fetch));
+        }
         match self.options.operation {
             Operation::Write => parts.extend([
                 ("fetch and earlier packets", start),
@@ -162,6 +176,9 @@ impl Model<'_> {
                 ("poll", poll),
             ]),
         }
+        if unplaced > Time::ZERO {
+            parts.push(("translations", unplaced));
+        }
         let us = |time: Time| time.as_ns_f64() / 1000.0;
         let sum = parts.iter().map(|(_, time)| us(*time)).sum();
         Expected { value: sum, parts: parts.into_iter().map(|(name, time)| (name, us(time))).collect() }
@@ -169,12 +186,13 @@ impl Model<'_> {
 
     /// From the post of a SEND or WRITE until its completion has been polled: when it is acknowledged, or sent.
     fn completed(&self) -> Time {
-        let Costs { post, poll, doorbell, receive, completion, .. } = self.costs;
-        let (start, size) = self.pipeline();
+        let Costs { post, poll, receive, completion, .. } = self.costs;
+        let request = self.costs.request();
+        let (start, size, _) = self.pipeline();
         if self.options.connection != Connection::Rc {
-            return post + doorbell + start + completion + poll;
+            return post + request + start + completion + poll;
         }
-        let there = post + doorbell + start + self.network(size, true) + receive;
+        let there = post + request + start + self.network(size, true) + receive;
         there + self.network(HEADERS + AETH, false) + receive + completion + poll
     }
 
@@ -195,6 +213,9 @@ impl Model<'_> {
             .fold(Time::ZERO, |a, b| a + b);
         let posts = us(self.costs.post) + us(self.costs.poll) / f64::from(cq_mod);
         let mut parts = vec![("calls", posts), ("bus", us(bus)), ("link", us(link))];
+        if self.costs.translation.is_some() {
+            parts.push(("translations", us(self.translations().all())));
+        }
         if operation == Operation::Send {
             parts.push((
                 "calls of the receiver",
@@ -206,7 +227,7 @@ impl Model<'_> {
         if of_read {
             // A READ leaves room for the next one when its last data arrives.
             let calls = self.costs.post
-                + self.costs.doorbell
+                + self.costs.request()
                 + self.costs.payload_write
                 + self.costs.completion
                 + self.costs.poll
@@ -215,8 +236,13 @@ impl Model<'_> {
             parts.push(("round trip of outstanding READs", round_trip / f64::from(outstanding_reads)));
         }
         let rounds = if of_read { alone } else { us(self.completed()) };
-        parts.push(("round trip of outstanding messages", rounds / f64::from(tx_depth)));
-        let slowest = parts.iter().map(|(_, time)| *time).fold(0.0, f64::max);
+        let slowest = |parts: &[(&str, f64)]| parts.iter().map(|(_, time)| *time).fold(0.0, f64::max);
+        // Only one of `cq_mod` messages has a completion: when it is polled, as many are posted, and so many of these before the next one with a completion.
+        let before = f64::from((2 * cq_mod).saturating_sub(tx_depth + 1));
+        let between = before * slowest(&parts[1..]).max(us(self.costs.post));
+        let window = (rounds / f64::from(tx_depth)).max((between + rounds) / f64::from(cq_mod));
+        parts.push(("round trip of outstanding messages", window));
+        let slowest = slowest(&parts);
         Expected { value: f64::from(bytes) / 1_048_576.0 / (slowest / 1e6), parts }
     }
 }

@@ -4,6 +4,7 @@ mod expected;
 mod figures;
 mod programs;
 mod setup;
+mod translations;
 
 use fabricsim_engine::Prepared;
 use fabricsim_model::NullObserver;

@@ -5,9 +5,10 @@ use fabricsim_model::Observer;
 use fabricsim_protocols::infiniband::{GRH_BYTES, QueuePairKind, QueuePairState, Remote};
 use fabricsim_session::Session;
 use fabricsim_spec::{Experiment, QUEUE_PAIR_HEADERS};
-use fabricsim_units::{HostId, Rate, Time};
+use fabricsim_units::{HostId, Time};
 use fabricsim_verbs::{
-    AccessFlags, Capacities, Costs, Cq, Device, Mr, Pd, QueuePairAttributes, QueuePairInit, To, VerbsError,
+    AccessFlags, Capacities, Costs, Cq, Device, Mr, Pd, QueuePairAttributes, QueuePairInit, To,
+    TranslationCosts, VerbsError,
 };
 use fabricsim_wire::Psn;
 use fabricsim_wire::headers::RnrTimer;
@@ -39,8 +40,9 @@ pub fn costs(experiment: &Experiment) -> Costs {
         post_receive: of.post_receive,
         poll: of.poll,
         doorbell: of.doorbell,
+        request_fetch: of.request_fetch,
         payload_fetch: of.payload_fetch,
-        bus: of.pcie.rate().map(Rate::byte_time).unwrap_or_default(),
+        bus: of.pcie.read_time(of.payload_fetch),
         message: of.message_gap,
         packet: of.packet_gap,
         receive: of.receive,
@@ -49,6 +51,11 @@ pub fn costs(experiment: &Experiment) -> Costs {
         wake_up: of.wake_up,
         unaligned: u32::from(of.unaligned_blocks),
         max_inline: of.max_inline.0.min(u64::from(u32::MAX)) as u32,
+        translation: experiment.adapter.translation_cache.map(|cache| TranslationCosts {
+            entries: cache.entries,
+            page: cache.page.0,
+            miss: cache.miss.unwrap_or(of.payload_fetch),
+        }),
     }
 }
 

@@ -67,9 +67,17 @@ fn write_adapter(build: &mut Build) {
     if draw.chance(1, 2) {
         return;
     }
-    for key in
-        ["post", "post_receive", "poll", "payload_fetch", "message_gap", "packet_gap", "receive", "wake_up"]
-    {
+    for key in [
+        "post",
+        "post_receive",
+        "poll",
+        "request_fetch",
+        "payload_fetch",
+        "message_gap",
+        "packet_gap",
+        "receive",
+        "wake_up",
+    ] {
         draft.text(key, draw.time());
     }
     for key in ["doorbell", "payload_write", "completion"] {
@@ -77,7 +85,11 @@ fn write_adapter(build: &mut Build) {
     }
     draft.key("unaligned_blocks", draw.range(1, 8));
     draft.text("max_inline", "64 B");
-    draft.key("pcie", "{ generation = 4, lanes = 8, payload = \"128 B\" }");
+    let reads = if draw.chance(1, 2) { ", reads = 8, read_request = \"256 B\"" } else { "" };
+    draft.key("pcie", format!("{{ generation = 4, lanes = 8, payload = \"128 B\"{reads} }}"));
+    if draw.chance(1, 2) {
+        draft.key("translation_cache", "{ entries = 64, page = \"64 KiB\", miss = \"100 ns\" }");
+    }
 }
 
 /// No rank programs run here: it changes nothing.

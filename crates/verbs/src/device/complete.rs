@@ -15,10 +15,11 @@ use crate::access::AccessFlags;
 use crate::completion::{WcOpcode, WorkCompletion};
 use crate::handles::Cq;
 use crate::handles::Pd;
-use crate::memory::{Memory, number};
+use crate::memory::{Memory, number, pieces};
 use crate::path::AddressVector;
 use crate::queue_pair::Posted;
 use crate::shared_queue::Receives;
+use crate::translations::Translations;
 use crate::work::ReceiveRequest;
 
 impl Device {
@@ -52,8 +53,11 @@ impl Device {
         }
         // A completion is written behind the data that it is of.
         let has_data = matches!(posted.opcode, WcOpcode::RdmaRead | WcOpcode::CompSwap | WcOpcode::FetchAdd);
-        let write = if has_data && status == Status::Success { self.costs.payload_write } else { Time::ZERO };
-        let visible = executed + write + self.costs.completion;
+        let visible = if has_data && status == Status::Success {
+            self.translations.behind(executed) + self.costs.payload_write
+        } else {
+            executed
+        } + self.costs.completion;
         let is_atomic = matches!(posted.opcode, WcOpcode::CompSwap | WcOpcode::FetchAdd);
         if is_atomic && status == Status::Success {
             self.memory.scatter(&posted.list, 0, &completion.original.to_ne_bytes());
@@ -135,6 +139,9 @@ pub(super) struct RequesterReports<'a> {
     first: u64,
     /// Bytes of the packet that is being received.
     pub(super) content: Option<&'a [u8]>,
+    /// Time at which what has arrived is executed, and where its data goes.
+    pub(super) executed: Time,
+    pub(super) translations: Option<&'a mut Translations>,
     /// Data of a READ has arrived.
     pub(super) is_executed: bool,
     /// The timer is to be set (true) or stopped.
@@ -160,6 +167,8 @@ impl<'a> RequesterReports<'a> {
             sends,
             first,
             content: None,
+            executed: Time::ZERO,
+            translations: None,
             is_executed: false,
             timer: None,
             wait: None,
@@ -184,10 +193,14 @@ impl RequesterOutbox for RequesterReports<'_> {
         self.may_migrate
     }
 
-    fn read(&mut self, id: u64, offset: u32, _length: u32) {
+    fn read(&mut self, id: u64, offset: u32, length: u32) {
         self.is_executed = true;
         let posted = id.checked_sub(self.first).and_then(|place| self.sends.get(place as usize));
-        if let (Some(posted), Some(content)) = (posted, self.content) {
+        let Some(posted) = posted else { return };
+        if let Some(translations) = &mut self.translations {
+            translations.placed(self.executed, posted.pieces(offset, length));
+        }
+        if let Some(content) = self.content {
             self.memory.scatter(&posted.list, offset, content);
         }
     }
@@ -200,6 +213,11 @@ impl RequesterOutbox for RequesterReports<'_> {
 /// Reports of a responder in one call, and the memory that it uses.
 pub(super) struct ResponderReports<'a> {
     pub(super) memory: &'a mut Memory,
+    pub(super) translations: &'a mut Translations,
+    /// Time at which the packet is executed, or later if the adapter looks for the place of its data.
+    pub(super) placed: Time,
+    /// Time at which it can be answered.
+    pub(super) answered: Time,
     pub(super) pd: Pd,
     pub(super) qp: Qpn,
     pub(super) access: AccessFlags,
@@ -250,15 +268,19 @@ impl ResponderOutbox for ResponderReports<'_> {
         self.receives.left()
     }
 
-    fn place(&mut self, placement: Placement, _length: u32) {
+    fn place(&mut self, placement: Placement, length: u32) {
         self.is_executed = true;
         match placement {
             Placement::Receive { offset, .. } => {
-                if let (Some(receive), Some(content)) = (&*self.taken, self.content) {
+                let Some(receive) = &*self.taken else { return };
+                let memory = pieces(&receive.list, offset, length).map(|(_, va, length)| (va, length));
+                self.placed = self.translations.known(self.placed, memory);
+                if let Some(content) = self.content {
                     self.memory.scatter(&receive.list, offset, content);
                 }
             }
             Placement::Region(remote) => {
+                self.placed = self.translations.known(self.placed, [(remote.va, length)].into_iter());
                 let key = number(remote.r_key);
                 self.written = Some(key);
                 if let Some(content) = self.content {
@@ -270,6 +292,8 @@ impl ResponderOutbox for ResponderReports<'_> {
 
     fn atomic(&mut self, remote: Remote, operation: Atomic) -> u64 {
         self.is_executed = true;
+        self.placed = self.translations.known(self.placed, [(remote.va, 8)].into_iter());
+        self.answered = self.placed;
         let key = number(remote.r_key);
         let word = self.memory.bytes(key, remote.va, 8).and_then(|bytes| bytes.try_into().ok());
         let original = word.map_or(0, u64::from_ne_bytes);

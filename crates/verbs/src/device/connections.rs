@@ -211,7 +211,7 @@ impl Device {
 
     /// The adapter has a datagram of the host after the doorbell and the fetch of its bytes; a program sees an event after the time of a completion.
     fn carry_out_agent(&mut self, reports: Reports, now: Time) {
-        let sent = now + self.costs.doorbell + self.costs.payload_fetch;
+        let sent = now + self.costs.request() + self.costs.payload_fetch;
         let visible = now + self.costs.completion;
         self.agent().carry_out(reports, (sent, visible, now));
         self.wake_agent();

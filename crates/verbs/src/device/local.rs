@@ -19,7 +19,7 @@ impl Device {
         if let LocalOperation::Bind { mw, r_key, .. } = request.operation {
             self.check_key(mw, r_key).map_err(fail)?;
         }
-        let since = now + self.costs.doorbell;
+        let since = now + self.costs.request();
         let Some(pair) = &mut self.qps[index as usize] else { return Ok(()) };
         let state = pair.state;
         if !matches!(pair.init.kind, QueuePairKind::Rc | QueuePairKind::Uc | QueuePairKind::XrcSend) {

@@ -33,6 +33,7 @@ use crate::queue_pair::{Counters, QueuePair};
 use crate::service::{Receiving, Sending};
 use crate::shared_queue::SharedQueues;
 use crate::timers::Timers;
+use crate::translations::Translations;
 
 /// The first number of a queue pair that is not reserved: 0 and 1 are for management.
 const FIRST_QPN: u32 = 2;
@@ -112,6 +113,10 @@ pub struct DeviceCounters {
     pub unattached: u64,
     /// Packets executed: requests, and data of READs.
     pub progress: u64,
+    /// Pages of memory whose translations were looked for in the adapter's cache.
+    pub translations: u64,
+    /// Of these, those that it lacked.
+    pub translation_misses: u64,
 }
 
 /// A channel adapter of a host. It has no clock: every call gets the time.
@@ -141,6 +146,7 @@ pub struct Device {
     agent: Option<Box<Agent>>,
     /// Time at which the adapter can begin to fetch the data of another packet.
     fetch_free: Time,
+    translations: Translations,
     events: VecDeque<AsyncEvent>,
     counters: DeviceCounters,
     /// Ended work requests, between calls.
@@ -168,6 +174,7 @@ impl Device {
             attachments: Attachments::default(),
             agent: None,
             fetch_free: Time::ZERO,
+            translations: Translations::new(costs.translation),
             events: VecDeque::new(),
             counters: DeviceCounters::default(),
             completions: Vec::new(),
@@ -197,7 +204,8 @@ impl Device {
 
     /// Its counters.
     pub fn counters(&self) -> DeviceCounters {
-        self.counters
+        let (translations, translation_misses) = self.translations.counts();
+        DeviceCounters { translations, translation_misses, ..self.counters }
     }
 
     /// Counters of a queue pair.

@@ -58,7 +58,7 @@ impl Device {
             inline: request.inline,
             length,
             address,
-            since: now + self.costs.doorbell,
+            since: now + self.costs.request(),
             has_ended: false,
         });
         if let Some(local) = pair.local.as_mut().filter(|local| !local.waiting.is_empty()) {

@@ -82,6 +82,8 @@ impl Device {
         let mut reports =
             RequesterReports::new(&mut self.memory, &qp.sends, qp.first_send, &mut self.completions);
         reports.content = content;
+        reports.executed = now + self.costs.receive;
+        reports.translations = Some(&mut self.translations);
         reports.may_migrate = qp.migration.state() == MigrationState::Armed;
         requester.receive(headers, length, &mut reports);
         self.counters.progress += u64::from(reports.is_executed);
@@ -110,8 +112,12 @@ impl Device {
         if is_first && qp.state == QueuePairState::ReadyToReceive && qp.init.kind != QueuePairKind::Ud {
             self.events.push_back(AsyncEvent::CommunicationEstablished(qp.number));
         }
+        let executed = now + self.costs.receive;
         let mut reports = ResponderReports {
             memory: &mut self.memory,
+            translations: &mut self.translations,
+            placed: executed,
+            answered: executed,
             pd: qp.pd,
             qp: qp.number,
             access: qp.attributes.access.unwrap_or_default(),
@@ -134,15 +140,23 @@ impl Device {
             reports.put_route_header(grh);
             reports.end(received);
         }
-        let ResponderReports { receives, written, is_executed, has_access_error, ended, .. } = reports;
+        let ResponderReports {
+            receives,
+            placed,
+            answered,
+            written,
+            is_executed,
+            has_access_error,
+            ended,
+            ..
+        } = reports;
         qp.taken_from = receives.taken_from;
-        let executed = now + self.costs.receive;
         while qp.answer_times.len() < responder.reliable().map_or(0, Responder::answers) {
-            qp.answer_times.push_back(executed);
+            qp.answer_times.push_back(answered);
         }
         let (is_broken, number) = (responder.is_broken(), qp.number);
         self.counters.progress += u64::from(is_executed);
-        let visible = executed + self.costs.payload_write;
+        let visible = self.translations.behind(placed) + self.costs.payload_write;
         if let Some(key) = written.filter(|_| ends_write(operation)) {
             self.memory.written(key, visible);
         }

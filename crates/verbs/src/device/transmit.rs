@@ -255,11 +255,12 @@ impl Device {
             self.break_off(index, now);
             return;
         }
-        let since = if is_late { posted.since.max(now) } else { posted.since };
+        let mut since = if is_late { posted.since.max(now) } else { posted.since };
         let message = if packet.offset == 0 { self.costs.message } else { Time::ZERO };
         let (bus, latency) = if posted.inline.is_some() || packet.length == 0 {
             (Time::ZERO, Time::ZERO)
         } else {
+            since = self.translations.known(since, posted.pieces(packet.offset, packet.length));
             let va = posted.list.first().map_or(0, |sge| sge.addr).wrapping_add(u64::from(packet.offset));
             (self.costs.fetch(va, packet.length), self.costs.payload_fetch)
         };
@@ -276,7 +277,7 @@ impl Device {
     /// Begins to fetch the data of the next answer of a queue pair, if there is one.
     pub(super) fn schedule_answer(&mut self, index: u32, now: Time) {
         let Some(qp) = &self.qps[index as usize] else { return };
-        let Some(packet) = reliable(qp).and_then(Responder::peek) else { return };
+        let Some((packet, place)) = reliable(qp).and_then(Responder::peek_with_place) else { return };
         if qp.answers != Stage::Idle {
             return;
         }
@@ -285,6 +286,7 @@ impl Device {
             since
         } else {
             let work = self.costs.packet.max(self.costs.fetch(0, packet.length));
+            let since = self.translations.known(since, [(place.va, packet.length)].into_iter());
             self.fetch(since, work) + self.costs.payload_fetch
         };
         if ready <= now {

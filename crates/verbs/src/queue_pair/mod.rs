@@ -15,7 +15,7 @@ use fabricsim_wire::ids::{PKey, Qpn};
 use crate::completion::WcOpcode;
 use crate::handles::{Pd, Srq};
 use crate::local::LocalQueue;
-use crate::memory::Sge;
+use crate::memory::{Sge, pieces};
 use crate::path::AddressVector;
 use crate::service::{Receiving, Sending};
 use crate::work::{ReceiveRequest, SendRequest};
@@ -36,6 +36,13 @@ pub(crate) struct Posted {
     pub(crate) since: Time,
     /// It has ended; its place is free when a later completion tells that.
     pub(crate) has_ended: bool,
+}
+
+impl Posted {
+    /// Address and length of the pieces of memory that hold the data from `offset` on.
+    pub(crate) fn pieces(&self, offset: u32, length: u32) -> impl Iterator<Item = (u64, u32)> {
+        pieces(&self.list, offset, length).map(|(_, va, length)| (va, length))
+    }
 }
 
 /// A request packet that is executed later.

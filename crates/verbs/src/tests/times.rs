@@ -4,7 +4,7 @@ use fabricsim_units::{Rate, Time};
 
 use super::pair::{LATENCY, WIRE};
 use super::{Pair, connected, remote, sge};
-use crate::{Capacities, Costs, ReceiveRequest, SendRequest};
+use crate::{Capacities, Costs, ReceiveRequest, SendRequest, TranslationCosts};
 
 /// Costs of which every sum tells its parts.
 fn costs() -> Costs {
@@ -13,6 +13,7 @@ fn costs() -> Costs {
         post_receive: Time::ns(3),
         poll: Time::ns(2),
         doorbell: Time::ns(1_000),
+        request_fetch: Time::ZERO,
         payload_fetch: Time::ns(20_000),
         bus: Rate::new(8_000_000_000).map(Rate::byte_time).unwrap_or_default(),
         message: Time::ZERO,
@@ -23,6 +24,7 @@ fn costs() -> Costs {
         wake_up: Time::ms(600),
         unaligned: 2,
         max_inline: 256,
+        translation: None,
     }
 }
 
@@ -112,5 +114,58 @@ fn stages_work_at_the_same_time() {
     pair.devices[0].post_send(a.qp, request, Time::ZERO).unwrap();
     pair.run(Time::ms(5000));
     let executed = Time::ns(1_000 + 8 * 1024 + 20_000) + WIRE + LATENCY;
+    assert_eq!(pair.devices[1].next_write(b.mr), Some(executed + Time::us(300) + Time::ms(4)));
+}
+
+/// Pages of memory that are not in the cache are looked for one after the other, at either end. Those that were used before are known.
+#[test]
+fn unknown_pages_are_looked_for_at_both_ends() {
+    const MISS: Time = Time::us(70);
+    let translation = Some(TranslationCosts { entries: 64, page: 4096, miss: MISS });
+    let mut pair = Pair::new(Costs { translation, ..costs() });
+    let ends @ [a, b] = connected(&mut pair, Capacities { inline: 128, ..Capacities::default() });
+    pair.devices[1].watch(b.mr).unwrap();
+    let stages = Time::ns(1_000 + 1024 + 20_000) + WIRE + LATENCY + Time::us(300) + Time::ms(4);
+    // Across the border of two pages at the sender, in one page at the receiver; then the same again.
+    for misses in [3, 0] {
+        let begun = pair.now;
+        let request = SendRequest::write(5, sge(&a, 3584, 1024), remote(&b, 0));
+        pair.devices[0].post_send(a.qp, request, begun).unwrap();
+        pair.run(begun + Time::ms(1000));
+        let at = pair.devices[1].next_write(b.mr).unwrap();
+        assert_eq!(at, begun + Time(misses * MISS.0) + stages);
+        assert!(pair.devices[1].take_write(b.mr, pair.now).unwrap());
+        pair.poll(0, ends[0].cq);
+    }
+    let counts = [0, 1].map(|host| pair.devices[host].counters());
+    assert_eq!(counts.map(|of| (of.translations, of.translation_misses)), [(4, 2), (2, 1)]);
+}
+
+/// The responder of a READ looks for its pages before it fetches, the requester before it writes and completes.
+#[test]
+fn a_read_looks_for_pages_at_both_ends() {
+    const MISS: Time = Time::us(70);
+    let translation = Some(TranslationCosts { entries: 64, page: 4096, miss: MISS });
+    let mut pair = Pair::new(Costs { translation, ..costs() });
+    let [a, b] = connected(&mut pair, Capacities { inline: 128, ..Capacities::default() });
+    pair.devices[0]
+        .post_send(a.qp, SendRequest::read(5, sge(&a, 0, 100), remote(&b, 128)), Time::ZERO)
+        .unwrap();
+    pair.run(Time::ms(5000));
+    let executed = Time::ns(1_000 + 7) + WIRE + LATENCY + Time::us(300);
+    let back = executed + MISS + Time::ns(128 + 20_000) + WIRE + LATENCY;
+    let done = pair.poll(0, a.cq);
+    assert_eq!(done[0].visible, back + Time::us(300) + MISS + Time::ms(4) + Time::ms(50));
+}
+
+#[test]
+fn a_work_request_is_fetched_after_the_doorbell() {
+    let mut pair = Pair::new(Costs { request_fetch: Time::us(90), ..costs() });
+    let [a, b] = connected(&mut pair, Capacities { inline: 128, ..Capacities::default() });
+    pair.devices[1].watch(b.mr).unwrap();
+    let request = SendRequest::write(5, sge(&a, 0, 64), remote(&b, 0));
+    pair.devices[0].post_send(a.qp, request, Time::ZERO).unwrap();
+    pair.run(Time::ms(5000));
+    let executed = Time::ns(1_000 + 90_000 + 64 + 20_000) + WIRE + LATENCY;
     assert_eq!(pair.devices[1].next_write(b.mr), Some(executed + Time::us(300) + Time::ms(4)));
 }

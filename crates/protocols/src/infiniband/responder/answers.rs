@@ -12,15 +12,19 @@ use crate::infiniband::{Packet, Remote, packets, segment};
 impl Responder {
     /// The next response packet, or one of the same size.
     pub fn peek(&self) -> Option<Packet> {
+        self.peek_with_place().map(|(packet, _)| packet)
+    }
+
+    /// [`Responder::peek`], with the address of its payload in memory.
+    pub fn peek_with_place(&self) -> Option<(Packet, Remote)> {
         let Answer { psn, aeth, content, .. } = *self.answers.front()?;
-        let (packet, _) = match content {
+        Some(match content {
             Content::Read { remote, length, sent } => {
                 self.read_response(psn + sent, remote, (length, sent), aeth)
             }
             Content::Atomic(original) => self.atomic_response(psn, aeth, original),
             Content::Nothing => self.acknowledgement(psn, aeth),
-        };
-        Some(packet)
+        })
     }
 
     /// The next response packet, with the address of its payload in memory. Of acknowledgements that wait one after the other only the last is sent.
