@@ -140,16 +140,8 @@ impl Device {
             reports.put_route_header(grh);
             reports.end(received);
         }
-        let ResponderReports {
-            receives,
-            placed,
-            answered,
-            written,
-            is_executed,
-            has_access_error,
-            ended,
-            ..
-        } = reports;
+        let ResponderReports { receives, written, is_executed, has_access_error, ended, .. } = reports;
+        let (placed, answered) = (reports.placed, reports.answered);
         qp.taken_from = receives.taken_from;
         while qp.answer_times.len() < responder.reliable().map_or(0, Responder::answers) {
             qp.answer_times.push_back(answered);
