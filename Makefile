@@ -34,7 +34,9 @@ mutants-diff: ## the same in the lines that changed since BASE, by default since
 	@scripts/setup test
 	@scripts/mutants diff $(BASE)
 
-soak: ## experiments at random, checked in every respect, for SOAK_SECONDS=3600; SOAK_SEED=, SOAK_PAIR= or SOAK_FILE= repeats one
+soak: ## OPENSM_CASES=300 fabrics routed as OpenSM does, then experiments at random, checked in every respect, for SOAK_SECONDS=3600; SOAK_SEED=, SOAK_PAIR= or SOAK_FILE= repeats one
+	@FABRICSIM_OPENSM_CASES="$(or $(OPENSM_CASES),300)" \
+	  cargo test --quiet --profile test-fast --package fabricsim-subnet --test opensm --test nue --test multicast
 	@SOAK_SECONDS="$(SOAK_SECONDS)" SOAK_SEED="$(SOAK_SEED)" SOAK_PAIR="$(SOAK_PAIR)" SOAK_FILE="$(abspath $(SOAK_FILE))" \
 	  cargo test --quiet --profile test-fast --package fabricsim-simulation --test all -- --ignored --exact generated::soak --nocapture
 

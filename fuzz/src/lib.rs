@@ -136,6 +136,7 @@ pub fn subnet_torus(bytes: &[u8]) -> bool {
 /// The text of an experiment file. A small network is built.
 pub fn experiment(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
+    drop(fabricsim_spec::mistakes(text, "e.toml", &[]));
     match fabricsim_spec::read(text, "e.toml", &[]) {
         Ok(experiment) => build(&experiment),
         Err(error) => {
@@ -151,6 +152,7 @@ pub fn overrides(bytes: &[u8]) -> bool {
     let lines: Vec<&str> = text.lines().collect();
     let overrides: Vec<(String, String)> =
         lines.chunks_exact(2).map(|pair| (pair[0].to_owned(), pair[1].to_owned())).collect();
+    drop(fabricsim_spec::mistakes(EXPERIMENT, "e.toml", &overrides));
     match fabricsim_spec::read(EXPERIMENT, "e.toml", &overrides) {
         Ok(experiment) => build(&experiment),
         Err(error) => {

@@ -180,7 +180,7 @@ fn export(
             }
             "ibnetdiscover" | "ibnetdiscover-ports" | "ibsim" | "opensm-subnet" => {
                 let identity =
-                    fabricsim_routing::identity(graph, prepared.experiment.lmc()).map_err(bad_input)?;
+                    fabricsim_routing::identity_of(&prepared.experiment, graph).map_err(bad_input)?;
                 return Ok(identity.subnet.to_text(subnets::format(format)?));
             }
             other => {

@@ -119,13 +119,14 @@ type Texts = Vec<(&'static str, String)>;
 #[pyfunction]
 pub(crate) fn route_subnet(py: Python<'_>, request: Request) -> PyResult<Texts> {
     py.detach(|| {
-        let mut subnet = request.subnet()?;
-        if let Some(name) = &request.manager {
+        let Given { mut subnet, lmc, manager } = request.given()?;
+        if let Some(name) = request.manager.as_ref().or(manager.as_ref()) {
             subnet.set_manager(name).map_err(|message| bad_input(format!("--manager: {message}")))?;
         }
         let mut subnet = subnet.connected();
-        let assigned_lids = report::assign_missing_lids(&mut subnet, request.lmc, request.tables.is_some())
-            .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        let assigned_lids =
+            report::assign_missing_lids(&mut subnet, request.lmc.or(lmc), request.tables.is_some())
+                .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
         let source = request.source(&subnet)?;
         let forms = (
             request.table_form.as_deref().map(table_form).transpose()?,
@@ -140,7 +141,11 @@ pub(crate) fn route_subnet(py: Python<'_>, request: Request) -> PyResult<Texts> 
             clock: process_time,
         };
         let routed = report::route(&subnet, &question).map_err(|error| match error {
-            RoutedError::Route(RouteError::Lanes(_) | RouteError::RootsAbsent) => bad_input(error),
+            RoutedError::Route(RouteError::RootsAbsent) => {
+                let file = request.roots.as_ref().map_or("--roots", |file| file.1.as_str());
+                bad_input(format!("{file}: {error}"))
+            }
+            RoutedError::Route(RouteError::Lanes(_)) => bad_input(error),
             RoutedError::Matrix(message) => bad_input(format!("--matrix: {message}")),
             RoutedError::Failed(message) => bad_input(format!("--fail: {message}")),
             RoutedError::Route(error) => PyRuntimeError::new_err(error.to_string()),
@@ -199,11 +204,19 @@ pub(crate) fn opensm_options(
     Ok(engine_options(engine, &options, layers, lmc, names))
 }
 
+/// A subnet, with the LMC and the node of the subnet manager that the experiment has.
+struct Given {
+    subnet: Subnet,
+    lmc: Option<u8>,
+    manager: Option<String>,
+}
+
 impl Request {
-    fn subnet(&self) -> PyResult<Subnet> {
+    fn given(&self) -> PyResult<Given> {
         let (bytes, name) = named(&self.fabric);
         if !self.is_experiment {
-            return Ok(fabricsim_subnet::read(bytes, name).map_err(bad_input)?.subnet);
+            let subnet = fabricsim_subnet::read(bytes, name).map_err(bad_input)?.subnet;
+            return Ok(Given { subnet, lmc: None, manager: None });
         }
         let text = std::str::from_utf8(bytes).map_err(|_| bad_input(format!("{name}: not UTF-8 text")))?;
         let experiment = fabricsim_spec::read(text, name, &self.overrides).map_err(bad_input)?;
@@ -215,7 +228,14 @@ impl Request {
             Some(identity) => Cow::Borrowed(identity),
             None => Cow::Owned(Identity::of(&graph).map_err(bad_input)?),
         };
-        Ok(subnet_without(&graph, &identity, &failed))
+        let subnet = subnet_without(&graph, &identity, &failed);
+        if graph.identity.is_some() {
+            return Ok(Given { subnet, lmc: None, manager: None });
+        }
+        let first = || graph.hosts.first().map(|host| host.name.clone());
+        let manager = experiment.subnet_manager.as_ref();
+        let manager = manager.and_then(|manager| manager.nodes.first().cloned().or_else(first));
+        Ok(Given { subnet, lmc: Some(experiment.lmc()).filter(|&lmc| lmc > 0), manager })
     }
 
     fn source(&self, subnet: &Subnet) -> PyResult<Source> {
@@ -229,8 +249,8 @@ impl Request {
             let lanes = lanes.map(|(bytes, name)| Sl2Vl::read(bytes, name, subnet)).transpose();
             return Ok(Source::Given(Box::new((
                 tables,
-                levels.map_err(bad_input)?,
-                lanes.map_err(bad_input)?,
+                levels.map_err(bad_input)?.map(|(levels, _)| levels),
+                lanes.map_err(bad_input)?.map(|(lanes, _)| lanes),
             ))));
         }
         let engine: Engine = self.engine.as_deref().unwrap_or("minhop").parse().map_err(bad_input)?;

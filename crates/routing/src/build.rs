@@ -202,7 +202,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("fabricsim-sizes-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let graph = graph(topology);
-        let identity = crate::identity(&graph, 0).unwrap();
+        let identity = crate::identity(&graph, 0, None).unwrap();
         let routed = Engine::Dfsssp.route(&identity.subnet, &Options::default()).unwrap();
         std::fs::write(folder.join("dump"), routed.tables.to_dump(&identity.subnet)).unwrap();
         std::fs::write(folder.join("large"), vec![b'\n'; 2 << 20]).unwrap();

@@ -56,7 +56,7 @@ pub use error::{RoutingError, TablesError, TablesProblem};
 pub use hyperx::{HyperX, HyperXPolicy};
 pub use indirect::{Indirect, IndirectPolicy};
 pub use lanes::{Destination, LanePolicy};
-pub use lids::identity;
+pub use lids::{identity, identity_of};
 pub use look_up_tables::{LookUpTables, TableRequest};
 pub use megafly::{Megafly, MegaflyPolicy};
 pub use multicast::{MulticastTables, Participants};

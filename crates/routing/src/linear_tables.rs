@@ -10,7 +10,7 @@ use fabricsim_units::{HostId, PortNo, SwitchId};
 
 use crate::fdbs::verify_paths;
 use crate::lanes::AnyPolicy;
-use crate::lids::{Paths, identity};
+use crate::lids::{Paths, identity_of};
 use crate::service_levels::of_subnet;
 use crate::{ForwardingTables, RoutingError, TablesError, TablesProblem};
 
@@ -28,10 +28,11 @@ pub(crate) fn is_linear(bytes: &[u8]) -> bool {
 pub(crate) fn read(
     bytes: &[u8],
     file: &str,
+    experiment: &Experiment,
     graph: &Graph,
-    paths: Paths,
 ) -> Result<Vec<ForwardingTables>, RoutingError> {
-    let identity = with_lids(graph, paths.lmc, "routing.tables", file)?;
+    let paths = Paths::of(experiment);
+    let identity = with_lids(experiment, graph, "routing.tables", file)?;
     let (tables, _) =
         TableFile::read(bytes, file).and_then(|read| read.bind(&identity.subnet)).map_err(of_file)?;
     let found = convert(&tables, &identity.by_node(), graph, (&identity, paths), file)?;
@@ -61,17 +62,23 @@ pub(crate) fn read_levels(
     experiment_file: &str,
 ) -> Result<AnyPolicy, RoutingError> {
     let key = if levels.is_some() { "routing.path_sls" } else { "routing.sl2vl" };
-    let identity = with_lids(graph, experiment.lmc(), key, experiment_file)?;
+    let identity = with_lids(experiment, graph, key, experiment_file)?;
     let levels = levels.map(|(bytes, name)| PathSls::read(&bytes, &name, &identity.subnet));
     let tables = tables.map(|(bytes, name)| Sl2Vl::read(&bytes, &name, &identity.subnet));
     let (levels, tables) = (levels.transpose().map_err(of_file)?, tables.transpose().map_err(of_file)?);
+    let (levels, tables) = (levels.map(|(levels, _)| levels), tables.map(|(tables, _)| tables));
     let given = (levels.as_ref(), tables.as_ref());
     Ok(of_subnet(experiment, graph, &identity, given, experiment_file)?)
 }
 
 /// The identity of the fabric. One that is not from a subnet has the LIDs with which `fabricsim route` and `fabricsim export` write it.
-fn with_lids<'a>(graph: &'a Graph, lmc: u8, key: &str, file: &str) -> Result<Cow<'a, Identity>, SpecError> {
-    identity(graph, lmc).map_err(|message| SpecError::at_key(file, key, message))
+fn with_lids<'a>(
+    experiment: &Experiment,
+    graph: &'a Graph,
+    key: &str,
+    file: &str,
+) -> Result<Cow<'a, Identity>, SpecError> {
+    identity_of(experiment, graph).map_err(|message| SpecError::at_key(file, key, message))
 }
 
 fn of_file(error: FileError) -> TablesError {
@@ -133,7 +140,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("fabricsim-levels-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let torus = graph(TORUS);
-        let identity = crate::identity(&torus, 0).unwrap();
+        let identity = crate::identity(&torus, 0, None).unwrap();
         std::fs::write(folder.join("torus.txt"), identity.subnet.to_text(Format::Ibnetdiscover)).unwrap();
         let found = Engine::Dfsssp.route(&identity.subnet, &Options::default()).unwrap();
         std::fs::write(folder.join("lfts"), found.tables.to_dump(&identity.subnet)).unwrap();

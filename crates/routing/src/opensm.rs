@@ -10,7 +10,7 @@ use fabricsim_units::{LinkId, SwitchId};
 
 use crate::failed::check_whole;
 use crate::fdbs::verify_paths;
-use crate::lids::{Paths, identity};
+use crate::lids::{Paths, identity_of};
 use crate::linear_tables::convert;
 use crate::service_levels::of_subnet;
 use crate::wiring::beyond;
@@ -36,7 +36,7 @@ pub(crate) fn around(
 ) -> Result<Router, RoutingError> {
     let wrong = |key: &str, message: String| SpecError::at_key(file, key, message);
     let paths = Paths::of(experiment);
-    let identity = identity(graph, paths.lmc).map_err(|message| wrong("routing.algorithm", message))?;
+    let identity = identity_of(experiment, graph).map_err(|message| wrong("routing.algorithm", message))?;
     let (engine, options) = engine(experiment, graph, &identity, file)?;
     let (subnet, switches) = what_is_left(graph, &identity, failed);
     let found = engine.route(&subnet, &options).map_err(|error| wrong(KEY, error.to_string()))?;
@@ -217,7 +217,7 @@ mod tests {
         for engine in ["minhop", "dor", "sssp", "dfsssp", "nue"] {
             let routing = format!("algorithm = \"opensm\"\nengine = \"{engine}\"\n{AROUND}");
             let router = try_router(&graph, topology, &routing, 8).unwrap();
-            let identity = super::identity(&graph, 0).unwrap();
+            let identity = crate::identity(&graph, 0, None).unwrap();
             let mut left = identity.subnet.clone();
             assert_eq!((left.fail("S(0,0)->S(0,1)"), left.fail("S(2,2)->S(3,2)")), (Ok(1), Ok(1)));
             let options = Options { vls: 8, ..Options::default() };
@@ -237,7 +237,7 @@ mod tests {
             let keys =
                 format!("algorithm = \"opensm\"\nengine = \"{engine}\"\nlmc = {LMC}\npaths = \"in-turn\"");
             let (graph, router) = network(topology, &keys, 8);
-            let identity = super::identity(&graph, LMC).unwrap();
+            let identity = crate::identity(&graph, LMC, None).unwrap();
             let options = Options { vls: 8, ..Options::default() };
             let found = engine.parse::<Engine>().unwrap().route(&identity.subnet, &options).unwrap();
             let verdict = check(&router, &graph);

@@ -71,7 +71,7 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
             ));
         }
         tables.push(nodes::table(&prepared.graph));
-        identity::add(&mut tables, &prepared.graph, prepared.experiment.lmc());
+        identity::add(&mut tables, &prepared.experiment, &prepared.graph);
         Outcome {
             status,
             end,

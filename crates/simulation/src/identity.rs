@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use fabricsim_model::{Data, Table};
+use fabricsim_spec::Experiment;
 use fabricsim_subnet::{PortId, Subnet};
 use fabricsim_topology::{Graph, Identity};
 
-/// Adds the columns, if the graph was made from a subnet. Ports without a LID in its file have the one that routes use, with mask
-/// control `lmc`.
-pub(crate) fn add(tables: &mut [Table], graph: &Graph, lmc: u8) {
+/// Adds the columns, if the graph was made from a subnet. Ports without a LID in its file have the one that routes use.
+pub(crate) fn add(tables: &mut [Table], experiment: &Experiment, graph: &Graph) {
     let Some(own) = graph.identity.as_deref() else { return };
-    let with_lids = fabricsim_routing::identity(graph, lmc).ok();
+    let with_lids = fabricsim_routing::identity_of(experiment, graph).ok();
     let identity = with_lids.as_deref().unwrap_or(own);
     for table in tables {
         let rows = match table.name {

@@ -58,7 +58,7 @@ pub(crate) fn table(
     (end, measured): (Time, Time),
 ) -> Table {
     let graph = &prepared.graph;
-    let identity = fabricsim_routing::identity(graph, prepared.experiment.lmc()).ok();
+    let identity = fabricsim_routing::identity_of(&prepared.experiment, graph).ok();
     let directions = directions(links);
     let downs = downs(prepared, end);
     let vl15_dropped = |end: End| match (&prepared.subnet, subnet) {

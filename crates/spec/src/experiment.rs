@@ -101,7 +101,7 @@ impl Experiment {
         use RoutingEngine::{Dfsssp, Lash, Nue, Torus2Qos};
         let Routing { engine, path_sls, sl2vl: file, .. } = &self.routing;
         let number = match (&self.switch.sl2vl, file) {
-            (Some(lanes), _) => lanes.len().min(16) as u8,
+            (Some(lanes), _) => lanes.len().clamp(1, 16) as u8,
             (None, Some(_)) => 16,
             (None, None) if *engine == Some(Torus2Qos) => 1,
             (None, None) => return None,

@@ -26,7 +26,8 @@ pub struct Faults {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fault {
-    /// Link, by the names of its ends in either order: `"SW11-SW12"`. Several links between the two fail together.
+    /// Link, by the names of its ends in either order: `"SW11-SW12"`. Several links between the two fail together; one of them is named by a
+    /// port of a switch, its physical number: `"SW11/3"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
     /// Switch, by its name: it fails with all its links, and the packets in its buffers are lost.

@@ -19,7 +19,7 @@ pub struct Links {
     /// Links of a dragonfly or megafly: `local` within a group, `global` between groups.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub kind: BTreeMap<String, LinkOverride>,
-    /// Single links by the names of their ends: `"SW11-SW12"`. Either order.
+    /// Single links by the names of their ends: `"SW11-SW12"`, in either order; or by a port of a switch, its physical number: `"SW11/3"`.
     pub named: BTreeMap<String, LinkOverride>,
     /// Links that have failed, by the names of their ends as in `named`: they carry nothing. `look-up-tables`, `shortest-path`
     /// and `opensm` find routes around them.

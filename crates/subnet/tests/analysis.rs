@@ -52,9 +52,9 @@ fn the_given_tables_have_the_published_figures() {
         let (tables, findings) = TableFile::read(&dump, "opensm-lfts.dump").unwrap().bind(&subnet).unwrap();
         assert!(findings.is_empty(), "{findings:?}");
         let sls = text(&path.join("opensm-path-records.dump"))
-            .map(|text| PathSls::read(text.as_bytes(), "path-records", &subnet).unwrap());
+            .map(|text| PathSls::read(text.as_bytes(), "path-records", &subnet).unwrap().0);
         let sl2vl = bytes(&path.join("opensm-sl2vl.dump"))
-            .map_or_else(|| Sl2Vl::modulo(8), |bytes| Sl2Vl::read(&bytes, "sl2vl", &subnet).unwrap());
+            .map_or_else(|| Sl2Vl::modulo(8), |bytes| Sl2Vl::read(&bytes, "sl2vl", &subnet).unwrap().0);
         let found = analyse(&subnet, &tables, sls.as_ref(), &sl2vl).unwrap();
         compared += 1;
         let load = found.link_load;

@@ -118,11 +118,15 @@ fn opensms_text_is_written_as_it_is_read() {
             }
             "opensm-sl2vl.dump" => {
                 let subnet = subnet();
-                Sl2Vl::read(theirs.as_bytes(), name, &subnet).unwrap().to_dump(&subnet)
+                let (lanes, findings) = Sl2Vl::read(theirs.as_bytes(), name, &subnet).unwrap();
+                assert_eq!(findings, [], "{}", path.display());
+                lanes.to_dump(&subnet)
             }
             "opensm-path-records.dump" => {
                 let subnet = subnet();
-                PathSls::read(theirs.as_bytes(), name, &subnet).unwrap().to_dump(&subnet)
+                let (levels, findings) = PathSls::read(theirs.as_bytes(), name, &subnet).unwrap();
+                assert_eq!(findings, [], "{}", path.display());
+                levels.to_dump(&subnet)
             }
             _ => continue,
         };

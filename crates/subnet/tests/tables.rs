@@ -22,7 +22,7 @@ fn levels(subnet: &Subnet, routing: &Routing, folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let name = folder.file_name().unwrap().to_str().unwrap();
     if let Some(theirs) = text(&folder.join("opensm-path-records.dump")).filter(|_| name != "dfsssp") {
-        let theirs = PathSls::read(theirs.as_bytes(), "path-records", subnet).unwrap();
+        let theirs = PathSls::read(theirs.as_bytes(), "path-records", subnet).unwrap().0;
         let sls = routing.sls.as_ref().expect("the engine sets service levels");
         let lids: Vec<u16> = subnet
             .nodes

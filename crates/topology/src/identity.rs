@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fabricsim_subnet::{Guid, MAX_PORT, Node, NodeId, NodeKind, Port, PortId, Subnet};
+use fabricsim_subnet::{Guid, MAX_PORT, Node, NodeId, NodeKind, Port, PortId, Speed, Subnet};
 use fabricsim_units::{HostId, PortNo, SwitchId};
 
 use crate::{End, Graph};
@@ -26,7 +26,7 @@ pub struct Identity {
 
 impl Identity {
     /// Identity of a fabric that was not made from a subnet: GUIDs and descriptions are made up, physical ports are those of the graph,
-    /// counted from 1. No LIDs are assigned.
+    /// counted from 1. Links have the width and speed of their rate, if InfiniBand has it. No LIDs are assigned.
     ///
     /// # Errors
     ///
@@ -54,8 +54,12 @@ impl Identity {
         };
         for link in &graph.links {
             let (a, b) = (place(link.a), place(link.b));
-            subnet.port_mut(a).peer = Some(b);
-            subnet.port_mut(b).peer = Some(a);
+            let rate = Speed::of_rate(link.parameters.rate);
+            for (own, peer) in [(a, b), (b, a)] {
+                let port = subnet.port_mut(own);
+                port.peer = Some(peer);
+                (port.width, port.speed) = rate.unzip();
+            }
         }
         let hosts =
             (0..graph.hosts.len() as u32).map(|host| PortId { node: NodeId(first_host + host), port: 1 });

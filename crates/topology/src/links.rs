@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fabricsim_spec::{LinkOverride, LinkParameters, Links, SpecError, nearest};
-use fabricsim_units::{Bytes, LinkId, Time};
+use fabricsim_units::{Bytes, LinkId, PortNo, SwitchId, Time};
 
 use crate::{Graph, Link, Node, retry};
 
@@ -210,8 +210,8 @@ pub fn failed_links(graph: &Graph, links: &Links, file: &str) -> Result<Vec<Link
     Ok(failed.into_iter().map(LinkId).collect())
 }
 
-/// The links, by number, between the two nodes that each key names (`"S(0,0)-S(1,0)"`, in either order), with the key. The
-/// error has the key that names no link, and a message.
+/// The links, by number, between the two nodes that each key names (`"S(0,0)-S(1,0)"`, in either order), or at the port that it names
+/// (`"S(0,0)/3"`: a switch and the physical number of its port), with the key. The error has the key that names no link, and a message.
 pub(crate) fn find_named<'k>(
     graph: &Graph,
     keys: impl Iterator<Item = &'k str> + Clone,
@@ -231,12 +231,25 @@ pub(crate) fn find_named<'k>(
         let pair = (graph.name(link.a.node), graph.name(link.b.node));
         found.extend(wanted.get(&pair).into_iter().flatten().map(|&key| (index, key)));
     }
+    found.extend(keys.clone().filter_map(|key| Some((at_port(graph, key)?, key))));
     let used: BTreeSet<&str> = found.iter().map(|&(_, key)| key).collect();
     let mut keys = keys;
     match keys.find(|key| !used.contains(key)) {
         Some(key) => Err((key, unknown_link(graph, key))),
         None => Ok(found),
     }
+}
+
+/// The link, by number, at the port that a key names: a switch and the physical number of its port.
+fn at_port(graph: &Graph, key: &str) -> Option<usize> {
+    let (name, number) = key.rsplit_once('/')?;
+    let number: u8 = number.parse().ok()?;
+    let at = graph.switches.iter().position(|switch| switch.name == name)?;
+    let port = match graph.identity.as_deref() {
+        Some(identity) => identity.port(SwitchId(at as u32), number)?,
+        None => PortNo(u16::from(number).checked_sub(1)?),
+    };
+    graph.switches[at].ports.get(port.index()).map(|link| link.index())
 }
 
 /// More links than this are not searched for the nearest name.

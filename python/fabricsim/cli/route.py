@@ -233,6 +233,8 @@ def _measured(one: dict[str, Any]) -> str:
         return str(one["status"])
     text = f"{one['throughput_mean']:.1%} ({one['throughput_min']:.1%})"
     text += ", -" if one["latency_mean_ns"] is None else f", {one['latency_mean_ns'] / 1e3:.2f} µs"
+    if one["lost"] > 0.0:
+        text += f", {one['lost']:.1%} lost"
     if one["latency_p99_ns"] is not None:
         text += f", p99 {one['latency_p99_ns'] / 1e3:.2f} µs"
     if one["victims"] is not None:

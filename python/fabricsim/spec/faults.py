@@ -36,7 +36,7 @@ class Fault:
 
     link: str | None = None
     """Link, by the names of its ends in either order: `"SW11-SW12"`. Several links between the two fail
-    together.
+    together; one of them is named by a port of a switch, its physical number: `"SW11/3"`.
     """
     switch: str | None = None
     """Switch, by its name: it fails with all its links, and the packets in its buffers are lost."""

@@ -123,7 +123,9 @@ class Links:
     kind: Mapping[str, LinkParameters] | None = None
     """Links of a dragonfly or megafly: `local` within a group, `global` between groups."""
     named: Mapping[str, LinkParameters] | None = None
-    """Single links by the names of their ends: `"SW11-SW12"`. Either order."""
+    """Single links by the names of their ends: `"SW11-SW12"`, in either order; or by a port of a switch, its
+    physical number: `"SW11/3"`.
+    """
     failed: list[str] | None = None
     """Links that have failed, by the names of their ends as in `named`: they carry nothing. `look-up-tables`,
     `shortest-path` and `opensm` find routes around them.

@@ -47,6 +47,10 @@ algorithm = "opensm"
 engine = "minhop"      # as OpenSM does by default
 """
 
+_LMC = """\
+lmc = {lmc}                # as the ports of the file; sources use all these LIDs with `paths = "in-turn"`
+"""
+
 
 def experiment_text(
     fabric: Path,
@@ -56,6 +60,7 @@ def experiment_text(
     sl2vl: Path | None = None,
     path_sls: Path | None = None,
     virtual_lanes: int = 1,
+    lmc: int = 0,
 ) -> str:
     """The text of an experiment on the subnet of a file.
 
@@ -66,6 +71,7 @@ def experiment_text(
         sl2vl: virtual lanes of service levels.
         path_sls: service levels of the tables' paths.
         virtual_lanes: virtual lanes of all links, such as `Subnet.virtual_lanes`.
+        lmc: LID mask control, such as `Subnet.lmc`.
 
     Raises:
         InputError: service levels or lanes without forwarding tables.
@@ -85,6 +91,6 @@ def experiment_text(
         source=fabric.name,
         name=name,
         fabric=place(fabric),
-        routing=routing if given else _ENGINE,
+        routing=(routing if given else _ENGINE) + (_LMC.format(lmc=lmc) if lmc else ""),
         lanes=virtual_lanes,
     )

@@ -47,6 +47,8 @@ class Subnet:
     findings: list[Finding]
     virtual_lanes: int
     """Virtual lanes that paths need by their service levels and the SL2VL tables: 1 without either."""
+    lmc: int
+    """LID mask control that all ports of adapters with cables have at least."""
 
     def as_dict(self) -> dict[str, Any]:
         """The same for JSON."""
@@ -82,4 +84,4 @@ def read_subnet(
     if format is not None and report["format"] not in _BY_CONTENT[format]:
         raise InputError(f"{fabric}: this is a file of {report['format']}, not of {format}")
     findings = [Finding(**finding) for finding in report["findings"]]
-    return Subnet(report["format"], report["counts"], findings, report["virtual_lanes"])
+    return Subnet(report["format"], report["counts"], findings, report["virtual_lanes"], report["lmc"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -64,6 +64,8 @@ class Settings:
     lmc: int | None
     vls: int
     nue_vls: int
+    arguments: Mapping[str, Any]
+    """All arguments of `route`."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,10 @@ class Routed:
     most."""
     settings: Settings
     """What was asked."""
+
+    def before_failures(self) -> Routed:
+        """The answer for the subnet in which nothing has failed."""
+        return route(**{**self.settings.arguments, "fail": ()})
 
     def opensm_conf(self, lfts: Path | str | None = None) -> str:
         """Options for `opensm.conf` with which OpenSM computes these tables, or loads those that were given.
@@ -176,13 +182,14 @@ def route(
         InputError: a file cannot be read or does not parse, or a name or option is wrong.
         CannotRouteError: the engine cannot route the subnet; the message says why.
     """
+    arguments = dict(locals())
     if engine is not None and tables is not None:
         raise InputError("an engine and tables exclude each other: give one of them")
     files: dict[str, Any] = {"tables": tables, "roots": roots, "torus": torus, "compute_nodes": compute_nodes}
     ports: dict[str, Any] = {"port_shifting": port_shifting, "scatter_ports": scatter_ports, "lmc": lmc}
     lanes: dict[str, Any] = {"vls": vls, "nue_vls": nue_vls}
     experiment = Path(fabric) if Path(fabric).suffix == ".toml" else None
-    settings = Settings(experiment, tuple(overrides), **files, **ports, **lanes)
+    settings = Settings(experiment, tuple(overrides), **files, **ports, **lanes, arguments=arguments)
     files |= {"path_sls": path_sls, "sl2vl": sl2vl}
     request: dict[str, Any] = {
         "fabric": load(fabric),

@@ -59,6 +59,8 @@ class Simulated:
     """For `incast`: ports that have no part in it and get less than 90 % of their load through."""
     bystanders: int | None
     """For `incast`: ports that have no part in it."""
+    lost: float
+    """Part of the packets that were sent at full load and lost, because deployed tables lead to what has failed."""
 
 
 def simulate(
@@ -71,6 +73,9 @@ def simulate(
     seed: int = 1,
 ) -> list[Simulated]:
     """Simulates patterns of traffic on the routes of an answer, after its failures.
+
+    Tables that were given stay as they are when something fails: packets that they lead there are lost, as on a fabric
+    whose manager has not swept yet. Engines have routed around it.
 
     An answer has as many virtual lanes as its paths have service levels, each with a buffer of its own. Tables that may
     deadlock are simulated all the same.
@@ -105,6 +110,11 @@ class _Runs:
     ) -> None:
         self.load, self.message = load, message
         self.folder = folder
+        lids = set(routed.lids)
+        cables = _cables(routed.fabric)
+        self.loses = routed.settings.tables is not None and routed.report["failure"] is not None
+        if self.loses:
+            routed = routed.before_failures()
         files = {"fabric": routed.fabric, "lfts": routed.lfts, "sls": routed.path_sls, "sl2vl": routed.sl2vl}
         for name, text in files.items():
             (folder / name).write_text(text, encoding="utf-8")
@@ -124,11 +134,12 @@ class _Runs:
         tree["run"] = {"warmup": duration, "duration": duration, "allow_deadlock": True}
         self.tree = tree
         # The simulator numbers ports in the order of the fabric; patterns are in the order of LIDs.
-        names = self.run([{"pattern": "uniform", "load": load, "messages": 1}], "1 us").frames["hosts"][
-            "host"
-        ]
-        pairs = sorted(zip(routed.lids, names.tolist(), strict=True))
-        self.ports = [str(name) for _, name in pairs]
+        first = self.run([{"pattern": "uniform", "load": load, "messages": 1}], "1 us")
+        pairs = sorted(zip(routed.lids, first.frames["hosts"]["host"].tolist(), strict=True))
+        self.ports = [str(name) for lid, name in pairs if lid in lids]
+        if self.loses:
+            failed = _cables(routed.fabric) - cables
+            self.tree["faults"] = {"plan": [{"link": name, "at": "0 ns"} for name in _names(first, failed)]}
 
     def run(self, traffic: list[dict[str, Any]], duration: str | None = None) -> Result:
         tree = {**self.tree, "traffic": [{"message": self.message, **one} for one in traffic]}
@@ -136,6 +147,30 @@ class _Runs:
             tree["run"] = {"duration": duration, "allow_deadlock": True}
         text = tomli_w.dumps({key: value for key, value in tree.items() if value != {}})
         return run(Experiment(text=text, base=str(self.folder), overrides=self.overrides))
+
+
+def _cables(fabric: str) -> set[tuple[int, int]]:
+    """Ends of cables at switches: GUID of the switch, number of the port."""
+    guid, found = None, set()
+    for line in fabric.splitlines():
+        if heading := re.match(r"\w+guid=0x([0-9a-f]+)(\(?)", line):
+            guid = int(heading[1], 16) if line.startswith("switchguid") else guid
+        elif line.startswith(("Ca\t", "Rt\t")):
+            guid = None
+        elif guid is not None and (port := re.match(r"\[(\d+)\]", line)):
+            found.add((guid, int(port[1])))
+    return found
+
+
+def _names(result: Result, ends: set[tuple[int, int]]) -> list[str]:
+    """Names of links by an end at a switch, each link once."""
+    columns = ["link", "from_guid", "from_port", "to_guid", "to_port"]
+    names: dict[frozenset[tuple[int, int]], str] = {}
+    for link, *places in result.frames["links"][columns].itertuples(index=False):
+        own, far = ((int(guid, 16), int(port)) for guid, port in (places[:2], places[2:]))
+        if own in ends:
+            names.setdefault(frozenset((own, far)), f"{str(link).split('->')[0]}/{own[1]}")
+    return list(names.values())
 
 
 def _parameters(routed: Routed) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]]:
@@ -177,14 +212,15 @@ def _permutation(runs: _Runs, pattern: str) -> list[tuple[str, str]]:
 def _spread(runs: _Runs, pattern: str) -> Simulated:
     """All ports send by the pattern: as fast as they can, then at the load."""
     entries: list[dict[str, Any]] = [{"pattern": "uniform"}]
+    if runs.loses:
+        entries = [{"pattern": "uniform", "sources": runs.ports, "destinations": runs.ports}]
     pairs = [] if pattern == "uniform" else _permutation(runs, pattern)
     if pairs:
         entries = [{"sources": [source], "pattern": {"to": to}} for source, to in pairs]
     full = runs.run([{**entry, "injection": "saturating"} for entry in entries])
     part = runs.run([{**entry, "injection": "poisson", "load": runs.load} for entry in entries])
-    shares = _shares(full, "injected_gbps")
-    if pairs:
-        shares = {source: shares[source] for source, _ in pairs}
+    shares = _arrived(full) if runs.loses else _shares(full, "injected_gbps")
+    shares = {source: shares[source] for source in (dict(pairs) if pairs else runs.ports)}
     return Simulated(
         pattern=pattern,
         status=_status(full, part),
@@ -194,6 +230,7 @@ def _spread(runs: _Runs, pattern: str) -> Simulated:
         latency_p99_ns=_number(part.summary["latency_ns.p99"]),
         victims=None,
         bystanders=None,
+        lost=_lost(full),
     )
 
 
@@ -212,7 +249,8 @@ def _incast(runs: _Runs, pattern: str) -> Simulated:
         },
     ]
     result = runs.run(traffic)
-    injected, offered = _shares(result, "injected_gbps"), _shares(result, "offered_gbps")
+    injected = _arrived(result) if runs.loses else _shares(result, "injected_gbps")
+    offered = _shares(result, "offered_gbps")
     flows = result.flows[result.flows["source"].isin(others) & (result.flows["latency_packets"] > 0)]
     packets = flows["latency_packets"].to_numpy(float)
     mean = (
@@ -227,6 +265,7 @@ def _incast(runs: _Runs, pattern: str) -> Simulated:
         latency_p99_ns=None,
         victims=sum(injected[port] < VICTIM * offered[port] for port in others),
         bystanders=len(others),
+        lost=_lost(result),
     )
 
 
@@ -247,6 +286,20 @@ def _shares(result: Result, column: str) -> dict[str, float]:
     hosts = result.frames["hosts"]
     shares = hosts[column].to_numpy(float) / hosts["link_gbps"].to_numpy(float)
     return dict(zip(map(str, hosts["host"]), shares.tolist(), strict=True))
+
+
+def _arrived(result: Result) -> dict[str, float]:
+    """What arrives of each host's messages, as a fraction of its link."""
+    hosts = result.frames["hosts"]
+    arrived = result.flows.groupby("source")["accepted_gbps"].sum()
+    rates = zip(map(str, hosts["host"]), hosts["link_gbps"], strict=True)
+    return {host: float(arrived.get(host, 0.0)) / float(rate) for host, rate in rates}
+
+
+def _lost(result: Result) -> float:
+    """Part of the packets of a run that was lost."""
+    invariants = result.manifest["summary"]["invariants"]
+    return float(sum(invariants["lost"].values())) / max(float(invariants["injected"]), 1.0)
 
 
 def _busy(result: Result, receiver: str) -> float:

@@ -7,7 +7,6 @@ use fabricsim_spec::{Experiment, SpecError};
 use fabricsim_topology::Graph;
 
 use crate::lanes::AnyPolicy;
-use crate::lids::Paths;
 use crate::{ForwardingTables, RoutingError, TablesError, TablesProblem};
 
 /// The forwarding tables of each path.
@@ -23,7 +22,7 @@ pub(super) fn read_tables(
     };
     let (bytes, name) = read_file(&base_dir.join(name), largest_file(graph) << experiment.lmc())?;
     if crate::linear_tables::is_linear(&bytes) {
-        return crate::linear_tables::read(&bytes, &name, graph, Paths::of(experiment));
+        return crate::linear_tables::read(&bytes, &name, experiment, graph);
     }
     if experiment.lmc() > 0 {
         let message = "only for tables by LID, not for `.fdbs`";

@@ -58,7 +58,7 @@ impl CapturePlan {
         let managed = prepared.subnet.as_ref().and_then(|plan| plan.addressed());
         let identity = managed
             .map_or_else(
-                || fabricsim_routing::identity(graph, experiment.lmc()),
+                || fabricsim_routing::identity_of(experiment, graph),
                 |identity| Ok(Cow::Owned(identity)),
             )
             .map_err(|problem| SpecError::at_key(file, "capture", format!("no subnet: {problem}")))?;

@@ -103,9 +103,8 @@ impl ProgramRun {
             scheduler.add(host);
             devices.insert(host, costs(&prepared.experiment));
         }
-        let lmc = prepared.experiment.lmc();
-        let identity =
-            fabricsim_routing::identity(&prepared.graph, lmc).map_err(ProgramsError::Lids)?.into_owned();
+        let identity = fabricsim_routing::identity_of(&prepared.experiment, &prepared.graph);
+        let identity = identity.map_err(ProgramsError::Lids)?.into_owned();
         let of = &prepared.experiment.run;
         let limit = of.warmup.saturating_add(of.duration);
         let prepared = Arc::new(prepared.with_devices(&devices));

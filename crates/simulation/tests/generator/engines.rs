@@ -66,7 +66,7 @@ fn engine(build: &mut Build) -> &'static str {
 
 /// A file with the service level of the path from the first host to the second; none if there are not two.
 pub fn path_sls(build: &mut Build) -> Option<String> {
-    let identity = fabricsim_routing::identity(&build.graph, 0).ok()?;
+    let identity = fabricsim_routing::identity(&build.graph, 0, None).ok()?;
     let (from, to) = (*identity.hosts.first()?, *identity.hosts.get(1)?);
     let (guid, lid) = (identity.subnet.port(from).guid, identity.subnet.port(to).lid);
     let text = format!("{guid} 0x{lid:04x} {}\n", build.draw.below(3));
@@ -83,7 +83,7 @@ pub fn levels_fit(build: &Build) -> bool {
 
 /// A file with the SL2VL tables of all ports: lane of a level is the level modulo the number of lanes.
 pub fn sl2vl(build: &Build) -> Option<String> {
-    let identity = fabricsim_routing::identity(&build.graph, 0).ok()?;
+    let identity = fabricsim_routing::identity(&build.graph, 0, None).ok()?;
     let lanes = if build.is("lanes", "spare") { 2 } else { 1 };
     let text = Sl2Vl::modulo(lanes).to_dump(&identity.subnet);
     Some(written("lanes", "dump", &text).display().to_string())

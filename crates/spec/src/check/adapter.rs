@@ -31,8 +31,11 @@ mod tests {
     #[test]
     fn sizes_are_powers_of_two() {
         let with = |adapter: &str| {
-            let text = format!("[topology.star]\nhosts = 2\n[adapter]\n{adapter}\n");
-            read(&text, "x.toml", &[]).map_err(|error| error.to_string())
+            let text = format!(
+                "topology.single-switch = {{ hosts = 2 }}\nrun.duration = \"1 us\"\n[adapter]\n{adapter}\n"
+            );
+            let experiment = read(&text, "x.toml", &[]).unwrap();
+            crate::check(&experiment, "x.toml").map_err(|error| error.to_string())
         };
         let pcie = |rest: &str| with(&format!("pcie = {{ generation = 3, {rest} }}"));
         assert_eq!(pcie("lanes = 8, payload = \"256 B\", read_request = \"1 KiB\"").err(), None);

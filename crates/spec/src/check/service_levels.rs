@@ -76,6 +76,15 @@ mod tests {
         crate::check(&experiment, "e.toml").err().map(|error| error.to_string()).unwrap_or_default()
     }
 
+    /// What follows from levels that are wrong is not listed as another mistake.
+    #[test]
+    fn no_levels_are_one_mistake() {
+        let text = "topology.mesh = { dimensions = [2, 2] }\nrun.duration = \"1 us\"\nswitch.sl2vl = []\n\
+                    [[traffic]]\npattern = \"uniform\"\nload = 0.1\nmessage = \"1 KiB\"\n";
+        let found = crate::mistakes(text, "e.toml", &[]);
+        assert_eq!(found.iter().map(|one| one.key.as_deref()).collect::<Vec<_>>(), [Some("switch.sl2vl")]);
+    }
+
     #[test]
     fn service_levels_need_lanes_and_nothing_else_that_divides_them() {
         let two = "switch.virtual_lanes = 2\nswitch.sl2vl = [0, 1, 0]\n";

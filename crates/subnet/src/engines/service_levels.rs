@@ -5,6 +5,9 @@ use crate::fabric::{Fabric, NONE};
 /// Number of service levels.
 pub(crate) const LEVELS: usize = 16;
 
+/// No level yet, while a file is read.
+const NO_LEVEL: u8 = u8::MAX;
+
 /// Service level of every path. Sources that share their levels form a group: those of a switch, where an engine assigns the levels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathSls {
@@ -40,6 +43,21 @@ impl PathSls {
             }
         }
         Self { width, groups, base: vec![0; sources.len() * width], shares: [1; LEVELS] }
+    }
+
+    /// No path has a level, until [`PathSls::set`] or [`PathSls::settle`].
+    pub(crate) fn name_none(&mut self) {
+        self.base.fill(NO_LEVEL);
+    }
+
+    /// Gives the paths of a group to a LID level 0 if they have none. True if they had none.
+    pub(crate) fn settle(&mut self, group: usize, lid: u16) -> bool {
+        let level = &mut self.base[group * self.width + usize::from(lid)];
+        let had_none = *level == NO_LEVEL;
+        if had_none {
+            *level = 0;
+        }
+        had_none
     }
 
     /// Sets the level of the paths of a group to a LID.

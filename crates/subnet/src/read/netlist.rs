@@ -250,7 +250,8 @@ impl Reader {
             end.peer_port = line.decimal("a port number")?;
             line.expect("]")?;
         }
-        if line.skip("(") {
+        // `ibnetdiscover` writes a blank before it if both ends are ports of adapters or routers.
+        if line.blanks().skip("(") {
             end.peer_guid = Guid(line.hex("a GUID")?);
             line.expect(")")?;
         }

@@ -232,3 +232,17 @@ proptest::proptest! {
         }
     }
 }
+
+/// `ibnetdiscover` writes a blank before the port's GUID where two adapters are joined directly.
+#[test]
+fn adapters_may_be_joined_directly() {
+    let text = "vendid=0x0\ndevid=0x0\nsysimgguid=0x14\ncaguid=0x14\n\
+                Ca\t2 \"H-0000000000000014\"\t\t# \"h2\"\n\
+                [1](15) \t\"H-0000000000000011\"[1] (12) \t\t# lid 2 lmc 0 \"h1\" lid 1 4xEDR\n\n\
+                vendid=0x0\ndevid=0x0\nsysimgguid=0x11\ncaguid=0x11\n\
+                Ca\t2 \"H-0000000000000011\"\t\t# \"h1\"\n\
+                [1](12) \t\"H-0000000000000014\"[1] (15) \t\t# lid 1 lmc 0 \"h2\" lid 2 4xEDR\n";
+    let subnet = read(text.as_bytes(), "net").unwrap().subnet;
+    let ends: Vec<_> = subnet.cables().map(|(a, b)| [subnet.port(a).guid, subnet.port(b).guid]).collect();
+    assert_eq!(ends, [[Guid(0x15), Guid(0x12)]]);
+}

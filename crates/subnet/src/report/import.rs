@@ -33,6 +33,8 @@ pub struct ImportReport {
     pub findings: Vec<Finding>,
     /// Virtual lanes that paths need by their service levels and the SL2VL tables: 1 without either.
     pub virtual_lanes: u8,
+    /// LID mask control that all ports of adapters with cables have at least.
+    pub lmc: u8,
 }
 
 /// Reads the files of an import.
@@ -55,9 +57,24 @@ pub fn import(files: &SubnetFiles<'_>) -> Result<(Subnet, ImportReport), FileErr
     }
     let sl2vl = files.sl2vl.map(|(bytes, name)| Sl2Vl::read(bytes, name, &subnet)).transpose()?;
     let levels = files.path_sls.map(|(bytes, name)| PathSls::read(bytes, name, &subnet)).transpose()?;
+    let (sl2vl, levels) = (keep(sl2vl, &mut findings), keep(levels, &mut findings));
     let virtual_lanes = virtual_lanes(levels.as_ref(), sl2vl.as_ref());
-    let report = ImportReport { format, counts: subnet.counts(), findings, virtual_lanes };
+    let report = ImportReport { format, counts: subnet.counts(), findings, virtual_lanes, lmc: lmc(&subnet) };
     Ok((subnet, report))
+}
+
+/// Least LID mask control of the adapters' ports with cables; 0 without any.
+fn lmc(subnet: &Subnet) -> u8 {
+    let adapters = subnet.nodes.iter().filter(|node| !node.is_switch());
+    let ports = adapters.flat_map(|node| &node.ports).filter(|port| port.peer.is_some());
+    ports.map(|port| port.lmc).min().unwrap_or(0)
+}
+
+/// What was read; its findings go to `all`.
+fn keep<T>(read: Option<(T, Vec<Finding>)>, all: &mut Vec<Finding>) -> Option<T> {
+    let (value, findings) = read?;
+    all.extend(findings);
+    Some(value)
 }
 
 /// Virtual lanes of the service levels in use: those of the paths, or all levels if paths have none. Without SL2VL tables a level is on the

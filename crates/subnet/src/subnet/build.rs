@@ -215,8 +215,12 @@ impl Builder {
             let peer_node = self.peer(end)?;
             let peer = self.place(peer_node, end.peer_port, end.line)?;
             if this == peer {
-                let text = format!("{} is connected to itself", port_name(&self.subnet, this));
-                return Err(self.error(end.line, Problem::Contradiction(text)));
+                let text = format!(
+                    "{} is connected to itself, by a loopback plug: left out",
+                    port_name(&self.subnet, this)
+                );
+                self.findings.push(Finding::new(FindingKind::Loopback, &self.file, end.line, text));
+                continue;
             }
             if let Some((first, _)) =
                 stated.insert(this, (peer, end.line)).filter(|&(first, _)| first != peer)

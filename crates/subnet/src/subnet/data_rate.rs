@@ -2,7 +2,24 @@ use fabricsim_units::Rate;
 
 use super::{Speed, Width};
 
+/// Widths by how usual they are.
+const WIDTHS: [u8; 5] = [4, 1, 2, 8, 12];
+
+/// Rates closer than a part of this are taken as the same: 54.545 Gb/s is FDR.
+const CLOSE: u64 = 10_000;
+
 impl Speed {
+    /// Width and speed of a link with a data rate, the most usual width if several have it; `None` if no link of InfiniBand has it.
+    pub fn of_rate(rate: Rate) -> Option<(Width, Self)> {
+        let bits = rate.bits_per_second();
+        let is_close = |other: u64| bits.abs_diff(other) <= other / CLOSE;
+        let links = WIDTHS
+            .into_iter()
+            .filter_map(Width::new)
+            .flat_map(|width| Self::all().map(move |speed| (width, speed)));
+        links.into_iter().find(|&(width, speed)| is_close(speed.data_rate(width).bits_per_second()))
+    }
+
     /// Data rate of a link, after encoding (tutorial, table II): 8b/10b up to QDR, 64b/66b up to EDR, and the forward error correction
     /// of PAM4 lanes from HDR on, which leaves 50, 100 and 200 Gb/s a lane.
     pub fn data_rate(self, width: Width) -> Rate {
@@ -25,6 +42,26 @@ impl Speed {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_rate_has_the_most_usual_link() {
+        let of = |gbps: &str| Speed::of_rate(format!("{gbps} Gb/s").parse().unwrap());
+        let four = |speed| Some((Width::FOUR, speed));
+        let one = |speed| Some((Width::new(1).unwrap(), speed));
+        for (gbps, link) in [
+            ("200", four(Speed::Hdr)),
+            ("54.545", four(Speed::Fdr)),
+            ("100", four(Speed::Edr)),
+            ("25", one(Speed::Edr)),
+            ("10", one(Speed::Fdr10)),
+            ("8", four(Speed::Sdr)),
+            ("300", Some((Width::new(12).unwrap(), Speed::Edr))),
+            ("29.257", None),
+            ("54.6", None),
+        ] {
+            assert_eq!(of(gbps), link, "{gbps} Gb/s");
+        }
+    }
 
     /// Table II of the tutorial, and the speeds after it, as the usual width has them.
     #[test]

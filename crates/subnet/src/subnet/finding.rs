@@ -50,6 +50,10 @@ pub enum FindingKind {
     UnknownLid,
     /// A switch without a table.
     NoTable,
+    /// Paths whose service level a file of path records does not have.
+    NoLevel,
+    /// Nodes, or rows of nodes, that a file of SL2VL tables does not have.
+    NoLanes,
 }
 
 /// An oddity, with its place.

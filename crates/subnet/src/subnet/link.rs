@@ -84,6 +84,11 @@ impl Speed {
         &SPEEDS[self as usize]
     }
 
+    /// Every speed, the slowest first.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        SPEEDS.iter().map(|row| row.0)
+    }
+
     /// Raw rate of one lane.
     pub fn lane_rate(self) -> Option<Rate> {
         Rate::new(self.row().3)

@@ -6,8 +6,8 @@ use super::dump::kind_name;
 use super::sl2vl::{heading, owners};
 use crate::engines::{LEVELS, PathSls};
 use crate::read::line::{Line, text};
-use crate::subnet::{PortId, Subnet};
-use crate::{FileError, MAX_LID, Problem};
+use crate::subnet::{PortId, Subnet, port_name};
+use crate::{FileError, Finding, FindingKind, MAX_LID, Problem};
 
 /// Ports that send and receive data, by OpenSM's order.
 fn adapters(subnet: &Subnet) -> Vec<PortId> {
@@ -41,12 +41,13 @@ impl PathSls {
         dump
     }
 
-    /// Reads path records: a dump, or a line `0xSOURCEGUID DLID SL` a path. Paths that are not named have level 0.
+    /// Reads path records: a dump, or a line `0xSOURCEGUID DLID SL` a path. Paths that are not named have level 0, which is a finding, as LIDs are that no
+    /// port has.
     ///
     /// # Errors
     ///
     /// A line that does not parse, an unknown port, a LID or level out of range.
-    pub fn read(bytes: &[u8], file: &str, subnet: &Subnet) -> Result<Self, FileError> {
+    pub fn read(bytes: &[u8], file: &str, subnet: &Subnet) -> Result<(Self, Vec<Finding>), FileError> {
         let text = text(bytes, file)?;
         let ports = adapters(subnet);
         let owners = owners(subnet);
@@ -59,6 +60,9 @@ impl PathSls {
             .flat_map(|node| node.end_ports().map(|port| node.ports[usize::from(port)].lids().end));
         let max_lid = all.max().unwrap_or(1).saturating_sub(1) as u16;
         let mut levels = Self::of_sources(&sources, max_lid);
+        levels.name_none();
+        let known = lids_of_adapters(&sources, max_lid);
+        let mut findings = Vec::new();
         let mut current = None;
         let mut empty = true;
         for mut line in
@@ -86,9 +90,57 @@ impl PathSls {
             if let Some(group) = group {
                 levels.set(group, lid, level);
             }
+            if !known.get(usize::from(lid)).copied().unwrap_or(false) {
+                let text = format!("LID {lid} is not that of an adapter's port");
+                findings.push(Finding::new(FindingKind::UnknownLid, file, line.number, text));
+            }
         }
-        if empty { Err(FileError::whole(file, Problem::Empty("path records"))) } else { Ok(levels) }
+        if empty {
+            return Err(FileError::whole(file, Problem::Empty("path records")));
+        }
+        findings.extend(settle(&mut levels, &known, subnet, &ports, file));
+        Ok((levels, findings))
     }
+}
+
+/// True for the LIDs of adapters' ports.
+fn lids_of_adapters(sources: &[std::ops::Range<u32>], max_lid: u16) -> Vec<bool> {
+    let mut known = vec![false; usize::from(max_lid) + 1];
+    for lids in sources {
+        known[lids.start as usize..lids.end as usize].fill(true);
+    }
+    known
+}
+
+/// Gives the paths that were not named level 0; a finding if there are any.
+fn settle(
+    levels: &mut PathSls,
+    known: &[bool],
+    subnet: &Subnet,
+    ports: &[PortId],
+    file: &str,
+) -> Option<Finding> {
+    let (mut all, mut lacking, mut first) = (0, 0, None);
+    for (source, &port) in ports.iter().enumerate() {
+        let own = subnet.port(port).lids();
+        for lid in (0..known.len() as u32).filter(|lid| !own.contains(lid)) {
+            let is_new = levels.settle(source, lid as u16);
+            if known[lid as usize] {
+                all += 1;
+                lacking += u32::from(is_new);
+                first = first.or(is_new.then_some((port, lid)));
+            }
+        }
+        for lid in own {
+            levels.settle(source, lid as u16);
+        }
+    }
+    let (port, lid) = first?;
+    let from = port_name(subnet, port);
+    let text = format!(
+        "{lacking} of {all} paths have no service level here, and get 0; the first is from {from} to LID {lid}"
+    );
+    Some(Finding::new(FindingKind::NoLevel, file, 0, text))
 }
 
 fn row(line: &mut Line<'_>) -> Result<(u16, u8), FileError> {

@@ -45,6 +45,8 @@ struct Reader<'a> {
     open: bool,
     /// Range of LIDs that the first line states.
     stated: usize,
+    /// True if the table has an entry for each LID, also for LID 0.
+    has_all: bool,
     findings: Vec<Finding>,
     lids: StatedLids,
 }
@@ -63,6 +65,7 @@ impl TableFile {
             tables: Vec::new(),
             open: false,
             stated: 0,
+            has_all: false,
             findings: Vec::new(),
             lids: StatedLids::default(),
         };
@@ -164,6 +167,12 @@ impl Reader<'_> {
             let count = line.decimal("a number")? as usize;
             return self.end(&line, count);
         }
+        if line.rest.starts_with("*** WARNING ***") {
+            // Debian's `dump_lfts` says on standard output that it is called `dump_fts` now.
+            let text = format!("skipped: {}", line.rest);
+            self.findings.push(Finding::new(FindingKind::Skipped, self.file, line.number, text));
+            return Ok(());
+        }
         if ["iberror", "ibwarn", "src/"].iter().any(|noise| line.rest.contains(noise)) {
             // a tool that fails prints this in place of the last line of a table
             self.open &= self.form == Some(TableForm::Fdbs);
@@ -204,6 +213,7 @@ impl Reader<'_> {
         self.lids.add(lid.unwrap_or(0), guid, line.number);
         self.start(&line, form, guid, max_lid)?;
         self.stated = usize::from(max_lid);
+        self.has_all = false;
         Ok(())
     }
 
@@ -212,6 +222,11 @@ impl Reader<'_> {
             return Err(line.expected("the begin of a table before its entries"));
         }
         let value = line.prefixed("a LID")?;
+        // `ibroute -a` prints all entries, that of LID 0 first.
+        self.has_all |= value == 0 && self.form == Some(TableForm::Ibroute);
+        if value == 0 && self.has_all {
+            return Ok(());
+        }
         let lid = u16::try_from(value).ok().filter(|lid| (1..=MAX_LID).contains(lid));
         let lid = lid.ok_or_else(|| line.error(Problem::LidRange(value)))?;
         let table = self.tables.last_mut();
@@ -245,6 +260,8 @@ impl Reader<'_> {
         };
         self.open = false;
         let (found, stated) = match self.form {
+            // With LID 0.
+            Some(TableForm::Ibroute) if self.has_all => (table.entries.len() + 1, count),
             Some(TableForm::Ibroute) => (table.entries.len(), count),
             _ => (self.stated, count),
         };

@@ -7,7 +7,7 @@ use super::dump::kind_name;
 use crate::engines::LEVELS;
 use crate::read::line::{Line, text};
 use crate::subnet::{NodeId, PortId, Subnet};
-use crate::{FileError, Guid, Problem};
+use crate::{FileError, Finding, FindingKind, Guid, Problem};
 
 /// Lane of each service level; 15 discards the packet.
 pub type Lanes = [u8; LEVELS];
@@ -107,12 +107,12 @@ impl Sl2Vl {
         dump.push('\n');
     }
 
-    /// Reads tables.
+    /// Reads tables. Nodes, and pairs of a switch's ports, without lanes are findings: they get those of [`Sl2Vl::modulo`] with 15 lanes.
     ///
     /// # Errors
     ///
     /// A line that does not parse, a port or lane out of range, an unknown node, VL15 for data, a node with two tables.
-    pub fn read(bytes: &[u8], file: &str, subnet: &Subnet) -> Result<Self, FileError> {
+    pub fn read(bytes: &[u8], file: &str, subnet: &Subnet) -> Result<(Self, Vec<Finding>), FileError> {
         let text = text(bytes, file)?;
         let owners = owners(subnet);
         let mut read = Self::modulo(LEVELS as u8 - 1);
@@ -145,7 +145,40 @@ impl Sl2Vl {
         if read.tables.is_empty() {
             return Err(FileError::whole(file, Problem::Empty("SL2VL tables")));
         }
-        Ok(read)
+        let findings = read.lacking(subnet, file);
+        Ok((read, findings))
+    }
+
+    /// Nodes without tables, and switches that lack rows for ports with cables.
+    fn lacking(&self, subnet: &Subnet, file: &str) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let mut find = |what: &str, all: usize, lacking: &[&str]| {
+            if let Some(first) = lacking.first() {
+                let count = lacking.len();
+                let text = format!(
+                    "{count} of {all} {what}, and get lane = service level, 0 for 15; the first is \"{first}\""
+                );
+                findings.push(Finding::new(FindingKind::NoLanes, file, 0, text));
+            }
+        };
+        for (is_switch, what) in
+            [(true, "switches have no SL2VL table here"), (false, "adapters have no SL2VL table here")]
+        {
+            let of_kind = || subnet.ids().filter(|(_, node)| node.is_switch() == is_switch);
+            let without = of_kind().filter(|(id, _)| !self.tables.contains_key(id));
+            let names: Vec<&str> = without.map(|(_, node)| node.description.as_str()).collect();
+            find(what, of_kind().count(), &names);
+        }
+        let with = || subnet.ids().filter(|(id, node)| node.is_switch() && self.tables.contains_key(id));
+        let partly = with().filter(|(id, node)| {
+            let connected =
+                || (1..=node.num_ports()).filter(|&port| node.ports[usize::from(port)].peer.is_some());
+            let row = |input: u8, output: u8| self.tables[id].contains_key(&(input, output));
+            connected().any(|output| connected().any(|input| input != output && !row(input, output)))
+        });
+        let names: Vec<&str> = partly.map(|(_, node)| node.description.as_str()).collect();
+        find("SL2VL tables of switches lack rows for ports with cables", with().count(), &names);
+        findings
     }
 }
 

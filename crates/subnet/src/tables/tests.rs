@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    Engine, FindingKind, Guid, LidOptions, NodeId, Options, Subnet, assign_lids, check_tables, read,
+    Engine, Finding, FindingKind, Guid, LidOptions, NodeId, Options, Subnet, assign_lids, check_tables, read,
 };
 
 /// Two switches, an adapter at each.
@@ -184,7 +184,8 @@ fn lanes_and_levels_are_read_as_they_are_written() {
     let mut lanes = Sl2Vl::modulo(4);
     lanes.set(NodeId(0), 1, 2, std::array::from_fn(|level| level as u8 / 2));
     let text = lanes.to_dump(&subnet);
-    let read = Sl2Vl::read(text.as_bytes(), "s", &subnet).unwrap();
+    let (read, findings) = Sl2Vl::read(text.as_bytes(), "s", &subnet).unwrap();
+    assert_eq!(findings, []);
     assert_eq!(read.to_dump(&subnet), text);
     assert_eq!((read.lane(NodeId(0), 1, 2, 5), read.lane(NodeId(0), 2, 1, 5)), (2, 1));
     let bad = text.replacen(" 0  0  1  1  2 ", " 0  0  15 1  2 ", 1);
@@ -192,13 +193,70 @@ fn lanes_and_levels_are_read_as_they_are_written() {
     assert!(error.ends_with("virtual lane 15: must be 0 to 14; 15 is for management"), "{error}");
 
     let levels = "Channel Adapter 0x0000000000000011, base LID 1, \"h1\"\n# LID : SL\n0x0003 : 7\n";
-    let sls = crate::PathSls::read(levels.as_bytes(), "p", &subnet).unwrap();
+    let (sls, findings) = crate::PathSls::read(levels.as_bytes(), "p", &subnet).unwrap();
+    let text = "1 of 2 paths have no service level here, and get 0; the first is from \"h2\" (0x0000000000000014) port 1 to LID 2";
+    assert_eq!(
+        findings.iter().map(|one| (one.kind, one.text.as_str())).collect::<Vec<_>>(),
+        [(FindingKind::NoLevel, text)]
+    );
     let source = subnet.nodes[2].ports[1].lid;
     assert_eq!((sls.base(source, 3), sls.base(source, 1), sls.base(3, source)), (7, 0, 0));
-    let again = crate::PathSls::read(sls.to_dump(&subnet).as_bytes(), "p", &subnet).unwrap();
+    let (again, findings) = crate::PathSls::read(sls.to_dump(&subnet).as_bytes(), "p", &subnet).unwrap();
+    assert_eq!(findings, []);
     assert_eq!(again.to_dump(&subnet), sls.to_dump(&subnet));
-    let list = crate::PathSls::read(b"0x0000000000000011 3 7\n", "p", &subnet).unwrap();
+    let (list, _) = crate::PathSls::read(b"0x0000000000000011 3 7\n", "p", &subnet).unwrap();
     assert_eq!(list, sls);
     let error = crate::PathSls::read(levels.replace(": 7", ": 16").as_bytes(), "p", &subnet).unwrap_err();
     assert_eq!(error.to_string(), "p:3: service level 16: must be 0 to 15");
+}
+
+/// Files that end early between two nodes still parse: what they lack is said.
+#[test]
+fn what_files_of_levels_and_lanes_lack_is_found() {
+    let subnet = subnet();
+    let kinds = |findings: &[Finding]| findings.iter().map(|one| one.kind).collect::<Vec<_>>();
+    let mut lanes = Sl2Vl::modulo(4);
+    lanes.set(NodeId(0), 1, 2, [0; 16]);
+    let text = lanes.to_dump(&subnet);
+    let first = text.find("\n\n").unwrap() + 1;
+    let (_, found) = Sl2Vl::read(&text.as_bytes()[..first], "s", &subnet).unwrap();
+    assert!(!found.is_empty() && found.iter().all(|one| one.kind == FindingKind::NoLanes), "{found:?}");
+    let row = text.lines().find(|line| line.starts_with("1   2 ")).unwrap();
+    let (_, found) = Sl2Vl::read(text.replacen(&format!("{row}\n"), "", 1).as_bytes(), "s", &subnet).unwrap();
+    assert_eq!(kinds(&found), [FindingKind::NoLanes], "{found:?}");
+    assert!(found[0].text.starts_with("1 of "), "{found:?}");
+    let levels = "0x0000000000000011 3 7\n0x0000000000000011 40 7\n";
+    let (_, found) = crate::PathSls::read(levels.as_bytes(), "p", &subnet).unwrap();
+    assert_eq!(kinds(&found), [FindingKind::UnknownLid, FindingKind::NoLevel]);
+    assert_eq!((found[0].line, found[0].text.as_str()), (2, "LID 40 is not that of an adapter's port"));
+}
+
+#[test]
+fn tables_are_read_as_debians_tools_print_them() {
+    let subnet = subnet();
+    let tables = Engine::MinHop.route(&subnet, &Options::default()).unwrap().tables;
+    let text = tables.to_ibroute(&subnet);
+    let warned = format!("{text}\n*** WARNING ***: this command has been replaced by dump_fts\n\n");
+    let plain = TableFile::read(text.as_bytes(), "t").unwrap();
+    let read = TableFile::read(warned.as_bytes(), "t").unwrap();
+    assert_eq!(
+        (&read.tables, read.findings.len(), read.findings[0].kind),
+        (&plain.tables, 1, FindingKind::Skipped)
+    );
+    // `ibroute -a`: an entry for LID 0 as well, which counts.
+    let with_all = |line: &str| match line.strip_suffix(" valid lids dumped ") {
+        Some(count) => format!("{} lids dumped \n", count.parse::<usize>().unwrap() + 1),
+        None if line.contains("Port     Info") => format!("{line}\n0x0000 255 : (path #0 - illegal port)\n"),
+        None => format!("{line}\n"),
+    };
+    let all: String = text.lines().map(with_all).collect();
+    let entries = |file: &TableFile| {
+        file.tables
+            .iter()
+            .map(|table| table.entries.iter().map(|entry| (entry.0, entry.1)).collect::<Vec<_>>())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(entries(&TableFile::read(all.as_bytes(), "t").unwrap()), entries(&plain));
+    let wrong = all.replacen(" lids dumped", "0 lids dumped", 1);
+    assert!(TableFile::read(wrong.as_bytes(), "t").is_err());
 }

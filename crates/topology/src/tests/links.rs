@@ -47,6 +47,27 @@ fn parallel_cables_have_names_of_their_own() {
     }
 }
 
+/// One of several cables between two switches is named by its port, also in a fabric from a file, where numbers are those of the file.
+#[test]
+fn a_port_names_its_cable() {
+    let dragonfly = "[topology.dragonfly]\np = 1\na = 2\nh = 4\ng = 2\n";
+    let plain = graph(dragonfly);
+    for (at, switch) in plain.switches.iter().enumerate() {
+        for (port, &link) in switch.ports.iter().enumerate() {
+            let text =
+                format!("{dragonfly}[links.named.\"{}/{}\"]\nlatency = \"77 ns\"", switch.name, port + 1);
+            let slow = graph(&text);
+            let slow =
+                slow.links.iter().enumerate().filter(|(_, link)| link.parameters.latency == Time::ns(77));
+            assert_eq!(slow.map(|(link, _)| link).collect::<Vec<_>>(), [link.index()], "{at}/{port}");
+        }
+    }
+    let mesh = |name: &str| error(&format!("{MESH}[links.named.\"{name}\"]\nlatency = \"77 ns\""));
+    for name in ["SW11/0", "SW11/9", "H111/1", "SW11/300", "SW99/1"] {
+        assert!(mesh(name).contains("no link has this name"), "{name}: {}", mesh(name));
+    }
+}
+
 #[test]
 fn levels_are_told_apart() {
     let tree =
