@@ -127,6 +127,26 @@ def test_rates_are_written_and_read_again(command: Command, tmp_path: Path) -> N
             assert command("export", experiment, "--format", form, "--out", out, "--force").code == 0
             kinds = {finding.kind for finding in read_subnet(out).findings}
             assert ("unknown_rate" in kinds) == (link is None), (rate, form)
+        assert (
+            command(
+                "import",
+                "ibnetdiscover",
+                tmp_path / "net.ibnetdiscover",
+                "--out",
+                tmp_path / "x.toml",
+                "--force",
+            ).code
+            == 0
+        )
+        stated = 'rate = "100 Gb/s"      # of 21 cables' in (tmp_path / "x.toml").read_text(encoding="utf-8")
+        assert stated == (link is None)
+        assert (
+            fs.run(
+                tmp_path / "x.toml",
+                set={"run.warmup": "1 us", "run.duration": "2 us", "run.allow_deadlock": True},
+            ).status
+            == "ok"
+        )
         text = (tmp_path / "net.ibnetdiscover").read_text(encoding="utf-8")
         assert text.count(str(link)) == (0 if link is None else 42)
 

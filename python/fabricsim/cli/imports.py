@@ -78,7 +78,14 @@ def import_(
         files = {"lfts": lfts, "sl2vl": sl2vl, "path_sls": path_sls}
         found = read_subnet(source, format, **files)
         folder = Path() if out is None else out.parent
-        text = experiment_text(source, folder, **files, virtual_lanes=found.virtual_lanes, lmc=found.lmc)
+        text = experiment_text(
+            source,
+            folder,
+            **files,
+            virtual_lanes=found.virtual_lanes,
+            lmc=found.lmc,
+            unknown_rates=sum(finding.kind == "unknown_rate" for finding in found.findings),
+        )
         _subnet(found, text, out, force, json)
         return
     if lfts or sl2vl or path_sls:

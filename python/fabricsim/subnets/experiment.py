@@ -17,7 +17,7 @@ path = {fabric}
 
 [links.all]
 latency = "100 ns"     # a few metres of cable, and both ends of it
-
+{rate}
 {routing}
 [switch]
 router_delay = "100 ns"
@@ -51,6 +51,10 @@ _LMC = """\
 lmc = {lmc}                # as the ports of the file; sources use all these LIDs with `paths = "in-turn"`
 """
 
+_RATE = """\
+rate = "100 Gb/s"      # of {cables} cables whose width and speed are not in the file
+"""
+
 
 def experiment_text(
     fabric: Path,
@@ -61,6 +65,7 @@ def experiment_text(
     path_sls: Path | None = None,
     virtual_lanes: int = 1,
     lmc: int = 0,
+    unknown_rates: int = 0,
 ) -> str:
     """The text of an experiment on the subnet of a file.
 
@@ -72,6 +77,7 @@ def experiment_text(
         path_sls: service levels of the tables' paths.
         virtual_lanes: virtual lanes of all links, such as `Subnet.virtual_lanes`.
         lmc: LID mask control, such as `Subnet.lmc`.
+        unknown_rates: cables whose width or speed the file does not have: they get the rate that the experiment states.
 
     Raises:
         InputError: service levels or lanes without forwarding tables.
@@ -91,6 +97,7 @@ def experiment_text(
         source=fabric.name,
         name=name,
         fabric=place(fabric),
+        rate=_RATE.format(cables=unknown_rates) if unknown_rates else "",
         routing=(routing if given else _ENGINE) + (_LMC.format(lmc=lmc) if lmc else ""),
         lanes=virtual_lanes,
     )
