@@ -165,7 +165,7 @@ def test_tables_that_know_nothing_of_a_failure_lose_paths(tree: Path, tmp_path: 
     paths = switch.report["pairs"]["unreachable"] / 4032
     assert uniform.lost == pytest.approx(paths, rel=0.1)
     assert uniform.throughput_min > 0.0
-    (around,) = simulate(route(tree, "ftree", fail=["L3S0"]), patterns=["uniform"], duration="20 us")
+    (around,) = simulate(route(tree, "sssp", fail=["L3S0"]), patterns=["uniform"], duration="20 us")
     assert around.lost == 0.0 < uniform.lost, "an engine knows of the failure"
 
 
