@@ -57,6 +57,7 @@ class KeptRuns:
         return result
 
     def _name(self, experiment: Experiment) -> str:
+        """Of the experiment and the files beside it, to which it may refer; files in other folders are left out."""
         text, _, base, overrides = experiment.arguments()
         beside = _hashes(Path(base), Path(base).glob("*"), but=_NO_INPUT)
         return _hash([self.build, text, overrides, *beside])
