@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -83,3 +84,12 @@ def command(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], 
         return Ran(code, out, err)
 
     return call
+
+
+@pytest.fixture(scope="module")
+def opensm() -> Path:
+    """What OpenSM and its tools print, of the reference."""
+    folder = Path(os.environ.get("FABRICSIM_REFERENCE", ROOT / "../shared/reference")) / "opensm"
+    if not folder.is_dir():
+        pytest.skip(f"there is no {folder}: set FABRICSIM_REFERENCE")
+    return folder

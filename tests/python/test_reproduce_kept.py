@@ -8,36 +8,10 @@ from typing import Any
 
 import pytest
 from conftest import SMALL
+from test_reproduce import EXPECTED, HOOKS
 
 import fabricsim as fs
 from fabricsim.reproduce import reproduce
-
-EXPECTED = """
-title = "A thesis"
-source = "Author, 2016"
-tolerances = { close = "ten digits are printed" }
-
-[[figure]]
-name = "table-2"
-
-[figure.run.low]
-experiment = "small.toml"
-set = { "traffic.0.load" = 0.1 }
-
-[figure.run.high]
-experiment = "small.toml"
-set = { "traffic.0.load" = 0.5 }
-
-[[figure.quantity]]
-quantity = "gain"
-origin = "derived"
-expected = 5
-tolerance = 0.02
-because = "close"
-control = { "traffic.0.load" = 0.1 }
-control_on = ["high"]
-value = 'accepted_load(run="high") / accepted_load(run="low")'
-"""
 
 
 @pytest.mark.usefixtures("fake")
@@ -45,6 +19,7 @@ def test_runs_that_are_kept_are_not_run_again(tmp_path: Path, monkeypatch: pytes
     folder = tmp_path / "experiments" / "thesis"
     folder.mkdir(parents=True)
     (folder / "expected.toml").write_text(EXPECTED, encoding="utf-8")
+    (folder / "quantities.py").write_text(HOOKS, encoding="utf-8")
     file = folder / "small.toml"
     file.write_text(SMALL, encoding="utf-8")
     runs: list[fs.Experiment] = []

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, Command
+from conftest import Command
 from test_subnet_whatif import TREE, written
 
 import fabricsim as fs
@@ -34,14 +33,6 @@ port_counters = true
 [run]
 duration = "5 us"
 """
-
-
-@pytest.fixture(scope="module")
-def opensm() -> Path:
-    folder = Path(os.environ.get("FABRICSIM_REFERENCE", ROOT / "../shared/reference")) / "opensm"
-    if not folder.is_dir():
-        pytest.skip(f"there is no {folder}: set FABRICSIM_REFERENCE")
-    return folder
 
 
 def test_every_file_of_the_tools_is_read(opensm: Path) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, SMALL, Command
+from conftest import SMALL, Command
 
 import fabricsim as fs
 from fabricsim.errors import InputError
@@ -49,14 +48,6 @@ def fabric(tmp_path: Path) -> Path:
     path = tmp_path / "fabric.ibnetdiscover"
     path.write_text(TWO_SWITCHES)
     return path
-
-
-@pytest.fixture(scope="module")
-def opensm() -> Path:
-    folder = Path(os.environ.get("FABRICSIM_REFERENCE", ROOT / "../shared/reference")) / "opensm"
-    if not folder.is_dir():
-        pytest.skip(f"there is no {folder}: set FABRICSIM_REFERENCE")
-    return folder
 
 
 def unpacked(path: Path) -> str:

@@ -237,7 +237,8 @@ impl Model<'_> {
         }
         let rounds = if of_read { alone } else { us(self.completed()) };
         let slowest = |parts: &[(&str, f64)]| parts.iter().map(|(_, time)| *time).fold(0.0, f64::max);
-        // Only one of `cq_mod` messages has a completion: when it is polled, as many are posted, and so many of these before the next one with a completion.
+        // One of `cq_mod` messages has a completion. When it is polled, `cq_mod` more are posted; of these, `before` precede the next message with a
+        // completion.
         let before = f64::from((2 * cq_mod).saturating_sub(tx_depth + 1));
         let between = before * slowest(&parts[1..]).max(us(self.costs.post));
         let window = (rounds / f64::from(tx_depth)).max((between + rounds) / f64::from(cq_mod));
