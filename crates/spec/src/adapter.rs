@@ -80,7 +80,7 @@ pub struct Adapter {
 #[serde(deny_unknown_fields)]
 pub struct TranslationCache {
     /// Pages that it knows, rounded up to whole sets.
-    #[schemars(range(min = 1, max = 16777216), extend("x-unit" = "pages"))]
+    #[schemars(range(min = 1, max = 1048576), extend("x-unit" = "pages"))]
     pub entries: u32,
     /// Size of a page, a power of two.
     #[serde(default = "usual_page")]

@@ -58,7 +58,7 @@ class TranslationCache:
     """
 
     entries: int
-    """Pages that it knows, rounded up to whole sets. Range: from 1 to 16777216. Unit: pages."""
+    """Pages that it knows, rounded up to whole sets. Range: from 1 to 1048576. Unit: pages."""
     page: str | None = None
     """Size of a page, a power of two. Range: from 4096 B to 1 GiB. Default: "4096 B"."""
     miss: str | None = None
