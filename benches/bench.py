@@ -24,6 +24,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from engines import EngineRow, engine_table
+from engines import measure as measure_engines
+
 ROOT = Path(__file__).resolve().parents[1]
 BENCHES = ROOT / "benches"
 TIMED_HOPS = 6e6
@@ -244,7 +247,7 @@ def processor() -> str:
     return found[1].strip() if found else platform.machine()
 
 
-def page(rows: Sequence[Row]) -> str:
+def page(rows: Sequence[Row], engines: Sequence[EngineRow]) -> str:
     """`docs/performance.md`."""
     text = (BENCHES / "performance.md.in").read_text()
     peers = tomllib.loads((BENCHES / "peers.toml").read_text())["peer"]
@@ -256,6 +259,7 @@ def page(rows: Sequence[Row]) -> str:
         "table": "\n".join(table(rows)),
         "peers": "\n".join(peer_table(rows)),
         "origins": "\n".join(origins),
+        "engines": "\n".join(engine_table(engines)),
     }
     for name, part in parts.items():
         text = text.replace(f"@{name}@", part)
@@ -290,10 +294,11 @@ def main() -> None:
                 flush=True,
             )
             rows.append(bench.row(case, load))
-    wanted.out.write_text(json.dumps([vars(row) for row in rows], indent=1) + "\n")
+    engines = [] if wanted.case else measure_engines(BENCHES / "engines.toml")
+    wanted.out.write_text(json.dumps([vars(row) for row in (*rows, *engines)], indent=1) + "\n")
     if wanted.page:
-        (ROOT / "docs/performance.md").write_text(page(rows))
-    print("\n".join([*table(rows), "", *peer_table(rows)]))
+        (ROOT / "docs/performance.md").write_text(page(rows, engines))
+    print("\n".join([*table(rows), "", *peer_table(rows), *(["", *engine_table(engines)] if engines else [])]))
     print(f"\nwritten: {wanted.out}", file=sys.stderr)
 
 

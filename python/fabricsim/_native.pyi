@@ -13,6 +13,7 @@ __all__ = [
     "OrderingStop",
     "Outcome",
     "Programs",
+    "Routes",
     "Session",
     "Simulation",
     "Trace",
@@ -157,14 +158,38 @@ def opensm_options(
     `files` has the keys `lfts`, `roots`, `compute_nodes` and `torus`; `layers` is the number of virtual lanes in use.
     """
 
-def route_subnet(request: dict[str, object]) -> list[tuple[str, str]]:
-    """Routes a subnet. Texts by name: JSON objects `report` and `links`; `lfts`, `sl2vl` and `path_sls` as OpenSM dumps
-    them; the `fabric` as `ibnetdiscover` prints it, and the `lids` of its adapters' ports, a JSON list.
+def route_subnet(request: dict[str, object]) -> Routes:
+    """Routes a subnet.
 
     `request` has the keys `fabric`, `is_experiment`, `overrides`, `base`, `engine`, `tables`, `path_sls`, `sl2vl`,
     `roots`, `torus`, `compute_nodes`, `port_shifting`, `scatter_ports`, `lmc`, `manager`, `vls`, `nue_vls`, `fail` and
     `matrix`. RuntimeError: the engine cannot route the subnet.
     """
+
+@final
+class Routes:
+    """A routed subnet. Its files are written when they are asked for."""
+
+    def report(self) -> str:
+        """The report, a JSON object."""
+
+    def links(self) -> str:
+        """Directions of links between switches, a JSON list."""
+
+    def lids(self) -> list[int]:
+        """Base LIDs of the adapters' ports."""
+
+    def tables(self, form: str) -> str:
+        """The forwarding tables in a form. RuntimeError: the subnet has no shortest paths, which `opensm-fdbs` has."""
+
+    def fabric(self, form: str) -> str:
+        """The subnet with its LIDs in a form."""
+
+    def sl2vl(self) -> str:
+        """Lanes of service levels, as OpenSM dumps them."""
+
+    def path_sls(self) -> str:
+        """Service levels of paths, as OpenSM dumps them; empty if all are 0."""
 
 def dissect_capture(bytes: bytes, file: str, most: int, take: Callable[[str], object]) -> None:
     """Dissects a capture file (pcap, pcapng, ERF): calls `take` with its records, up to `most` at a time, as JSON.

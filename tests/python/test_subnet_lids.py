@@ -168,4 +168,19 @@ def test_levels_that_are_lacking_are_named(command: Command, tmp_path: Path) -> 
         "import", "ibnetdiscover", fabric, "--lfts", tables, "--path-sls", cut, "--out", tmp_path / "x.toml"
     )
     assert "no level: 1" in shown.out
-    assert re.search(r"\d+ of 600 paths have no service level here", " ".join(shown.out.split()))
+    lacking = r"\d+ of 600 paths have no service level here"
+    assert re.search(lacking, " ".join(shown.out.split()))
+    assert route(fabric, tables=tables, path_sls=whole).report["findings"] == []
+    (finding,) = route(fabric, tables=tables, path_sls=cut).report["findings"]
+    assert finding["kind"] == "no_level"
+    routed = command("route", fabric, "--tables", tables, "--table-path-sls", cut)
+    assert re.search(lacking, " ".join(routed.out.split()))
+
+
+def test_a_rate_that_the_fabric_overrules_is_named(opensm: Path, tmp_path: Path, command: Command) -> None:
+    """`links.all.rate` is that of cables whose rate the file does not have: here none."""
+    out = tmp_path / "net.toml"
+    command("import", "ibnetdiscover", opensm / "tool-outputs" / "ibnetdiscover.txt", "--out", out)
+    for value, overruled in (("200 Gb/s", True), ("100 Gb/s", False)):
+        warnings = fs.Experiment.from_file(out, set={"links.all.rate": value}).warnings()
+        assert any("links.all.rate" in one for one in warnings) == overruled, warnings

@@ -392,6 +392,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("VerbsCallError", module.py().get_type::<verbs::VerbsCallError>())?;
     module.add_function(wrap_pyfunction!(session::parse_time, module)?)?;
     module.add_function(wrap_pyfunction!(session::parse_size, module)?)?;
+    module.add_class::<subnets::Routes>()?;
     module.add_class::<traces::Trace>()?;
     module.add_class::<Outcome>()
 }

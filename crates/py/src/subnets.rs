@@ -6,8 +6,8 @@ use std::path::Path;
 use fabricsim_routing::subnet_without;
 use fabricsim_subnet::report::{self, Question, RoutedError, Source, SubnetFiles};
 use fabricsim_subnet::{
-    Engine, Format, OptionFiles, Options, PathSls, RouteError, Sl2Vl, Subnet, TableFile, TableForm,
-    TorusConfig, engine_options, table_options,
+    Engine, Finding, Format, OptionFiles, Options, RouteError, Subnet, TableForm, TorusConfig,
+    engine_options, table_options,
 };
 use fabricsim_topology::{Identity, failed_links};
 use pyo3::exceptions::PyRuntimeError;
@@ -102,9 +102,6 @@ pub(crate) struct Request {
     fail: Vec<String>,
     /// Demands.
     matrix: Vec<report::NamedDemand>,
-    /// Forms in which tables and subnet are written.
-    table_form: Option<String>,
-    fabric_form: Option<String>,
 }
 
 /// Processor time of the process, by Python's clock; NaN if that fails.
@@ -112,12 +109,57 @@ fn process_time() -> f64 {
     Python::attach(|py| py.import("time")?.call_method0("process_time")?.extract()).unwrap_or(f64::NAN)
 }
 
-/// Texts of an answer by name.
-type Texts = Vec<(&'static str, String)>;
+/// A routed subnet.
+#[pyclass(frozen, module = "fabricsim._native")]
+pub(crate) struct Routes(report::Routed);
 
-/// Routes a subnet. JSON objects `report` and `links`; `lfts`, `sl2vl`, `path_sls` as OpenSM dumps them; the `fabric` as `ibnetdiscover` prints it, both `_in_form` as requested, and the `lids` of its adapters' ports, a JSON list.
+#[pymethods]
+impl Routes {
+    /// The report, a JSON object.
+    fn report(&self) -> PyResult<String> {
+        json(&self.0.report)
+    }
+
+    /// Directions of links between switches, a JSON list.
+    fn links(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| json(&self.0.links))
+    }
+
+    /// Base LIDs of the adapters' ports.
+    fn lids(&self) -> Vec<u16> {
+        self.0.lids()
+    }
+
+    /// The forwarding tables in a form.
+    fn tables(&self, py: Python<'_>, form: &str) -> PyResult<String> {
+        let form = table_form(form)?;
+        py.detach(|| self.0.tables(form)).map_err(cannot_route)
+    }
+
+    /// The subnet with its LIDs in a form.
+    fn fabric(&self, py: Python<'_>, form: &str) -> PyResult<String> {
+        let form = format(form)?;
+        Ok(py.detach(|| self.0.fabric(form)))
+    }
+
+    /// Lanes of service levels, as OpenSM dumps them.
+    fn sl2vl(&self, py: Python<'_>) -> String {
+        py.detach(|| self.0.sl2vl())
+    }
+
+    /// Service levels of paths, as OpenSM dumps them; empty if all are 0.
+    fn path_sls(&self, py: Python<'_>) -> String {
+        py.detach(|| self.0.path_sls())
+    }
+}
+
+fn cannot_route(error: impl std::fmt::Display) -> PyErr {
+    PyRuntimeError::new_err(error.to_string())
+}
+
+/// Routes a subnet.
 #[pyfunction]
-pub(crate) fn route_subnet(py: Python<'_>, request: Request) -> PyResult<Texts> {
+pub(crate) fn route_subnet(py: Python<'_>, request: Request) -> PyResult<Routes> {
     py.detach(|| {
         let Given { mut subnet, lmc, manager } = request.given()?;
         if let Some(name) = request.manager.as_ref().or(manager.as_ref()) {
@@ -126,41 +168,17 @@ pub(crate) fn route_subnet(py: Python<'_>, request: Request) -> PyResult<Texts> 
         let mut subnet = subnet.connected();
         let assigned_lids =
             report::assign_missing_lids(&mut subnet, request.lmc.or(lmc), request.tables.is_some())
-                .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
-        let source = request.source(&subnet)?;
-        let forms = (
-            request.table_form.as_deref().map(table_form).transpose()?,
-            request.fabric_form.as_deref().map(format).transpose()?,
-        );
+                .map_err(cannot_route)?;
+        let (source, findings) = request.source(&subnet)?;
         let question = Question {
             source: &source,
             assigned_lids,
             failed: &request.fail,
             matrix: &request.matrix,
-            forms,
+            findings: &findings,
             clock: process_time,
         };
-        let routed = report::route(&subnet, &question).map_err(|error| match error {
-            RoutedError::Route(RouteError::RootsAbsent) => {
-                let file = request.roots.as_ref().map_or("--roots", |file| file.1.as_str());
-                bad_input(format!("{file}: {error}"))
-            }
-            RoutedError::Route(RouteError::Lanes(_)) => bad_input(error),
-            RoutedError::Matrix(message) => bad_input(format!("--matrix: {message}")),
-            RoutedError::Failed(message) => bad_input(format!("--fail: {message}")),
-            RoutedError::Route(error) => PyRuntimeError::new_err(error.to_string()),
-        })?;
-        Ok(vec![
-            ("report", json(&routed.report)?),
-            ("links", json(&routed.links)?),
-            ("lfts", routed.lfts),
-            ("sl2vl", routed.sl2vl),
-            ("path_sls", routed.path_sls),
-            ("fabric", routed.fabric),
-            ("tables_in_form", routed.tables_in_form),
-            ("fabric_in_form", routed.fabric_in_form),
-            ("lids", json(&routed.lids)?),
-        ])
+        report::route(&subnet, &question).map(Routes).map_err(|error| request.refused(&error))
     })
 }
 
@@ -238,20 +256,30 @@ impl Request {
         Ok(Given { subnet, lmc: Some(experiment.lmc()).filter(|&lmc| lmc > 0), manager })
     }
 
-    fn source(&self, subnet: &Subnet) -> PyResult<Source> {
+    /// The message for a subnet that is not routed, with the file that it is about.
+    fn refused(&self, error: &RoutedError) -> PyErr {
+        match error {
+            RoutedError::Route(RouteError::RootsAbsent) => {
+                let file = self.roots.as_ref().map_or("--roots", |file| file.1.as_str());
+                bad_input(format!("{file}: {error}"))
+            }
+            RoutedError::Route(RouteError::Lanes(_)) => bad_input(error),
+            RoutedError::Matrix(message) => bad_input(format!("--matrix: {message}")),
+            RoutedError::Failed(message) => bad_input(format!("--fail: {message}")),
+            RoutedError::Route(error @ RouteError::NotTorus(_)) => match &self.torus {
+                Some((_, name)) => cannot_route(format!("{error} (the torus is that of {name})")),
+                None => cannot_route(error),
+            },
+            RoutedError::Route(error) => cannot_route(error),
+        }
+    }
+
+    /// Where tables come from, and what is odd about given ones.
+    fn source(&self, subnet: &Subnet) -> PyResult<(Source, Vec<Finding>)> {
         if let Some(tables) = &self.tables {
-            let (bytes, name) = named(tables);
-            let (tables, _) =
-                TableFile::read(bytes, name).and_then(|read| read.bind(subnet)).map_err(bad_input)?;
-            let levels = self.path_sls.as_ref().map(named);
-            let levels = levels.map(|(bytes, name)| PathSls::read(bytes, name, subnet)).transpose();
-            let lanes = self.sl2vl.as_ref().map(named);
-            let lanes = lanes.map(|(bytes, name)| Sl2Vl::read(bytes, name, subnet)).transpose();
-            return Ok(Source::Given(Box::new((
-                tables,
-                levels.map_err(bad_input)?.map(|(levels, _)| levels),
-                lanes.map_err(bad_input)?.map(|(lanes, _)| lanes),
-            ))));
+            let files =
+                (named(tables), self.path_sls.as_ref().map(named), self.sl2vl.as_ref().map(named));
+            return report::given(subnet, files).map_err(bad_input);
         }
         let engine: Engine = self.engine.as_deref().unwrap_or("minhop").parse().map_err(bad_input)?;
         let guids =
@@ -261,9 +289,8 @@ impl Request {
         let torus =
             torus.map(|(bytes, name)| TorusConfig::read(bytes, name)).transpose().map_err(bad_input)?;
         let (port_shifting, scatter_ports, vls) = (self.port_shifting, self.scatter_ports, self.vls);
-        Ok(Source::Engine(
-            engine,
-            Options { roots, compute_nodes, torus, port_shifting, scatter_ports, vls, nue_vls: self.nue_vls },
-        ))
+        let options =
+            Options { roots, compute_nodes, torus, port_shifting, scatter_ports, vls, nue_vls: self.nue_vls };
+        Ok((Source::Engine(engine, options), Vec::new()))
     }
 }

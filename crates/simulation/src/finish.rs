@@ -151,6 +151,7 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
 /// Warnings about settings that are allowed and probably not intended.
 pub fn setting_warnings(prepared: &Prepared) -> Vec<String> {
     let mut found = fabricsim_spec::warnings(&prepared.experiment);
+    found.extend(fabricsim_topology::overruled(&prepared.graph, &prepared.experiment));
     found.extend(fabricsim_engine::warnings(prepared));
     found
 }

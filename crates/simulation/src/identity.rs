@@ -1,4 +1,4 @@
-//! GUIDs, LIDs and physical ports of a fabric from an InfiniBand subnet, in the tables `nodes`, `hosts` and `links`.
+//! GUIDs, LIDs and physical ports of a fabric from an InfiniBand subnet, in every table that names its nodes or links.
 
 use std::collections::BTreeMap;
 
@@ -7,72 +7,143 @@ use fabricsim_spec::Experiment;
 use fabricsim_subnet::{PortId, Subnet};
 use fabricsim_topology::{Graph, Identity};
 
-/// Adds the columns, if the graph was made from a subnet. Ports without a LID in its file have the one that routes use.
+/// Names of the columns of a port: GUID of its node, base LID, and its number where it is given.
+struct Ends {
+    guid: (&'static str, &'static str),
+    lid: (&'static str, &'static str),
+    port: Option<(&'static str, &'static str)>,
+}
+
+const GUID: (&str, &str) = ("guid", "Of a fabric from an InfiniBand subnet: node GUID");
+const LID: (&str, &str) = ("lid", "Its base LID");
+
+const NODE: Ends = Ends { guid: GUID, lid: LID, port: None };
+const NODE_PORT: Ends =
+    Ends { port: Some(("port", "Physical port of an adapter; 0 for a switch")), ..NODE };
+const SOURCE: Ends = Ends {
+    guid: ("source_guid", "Of a fabric from an InfiniBand subnet: node GUID of the source"),
+    lid: ("source_lid", "Its base LID"),
+    port: None,
+};
+const DESTINATION: Ends = Ends {
+    guid: ("destination_guid", "Of a fabric from an InfiniBand subnet: node GUID of the destination"),
+    lid: ("destination_lid", "Its base LID"),
+    port: None,
+};
+const PEER: Ends = Ends {
+    guid: ("peer_guid", "Of a fabric from an InfiniBand subnet: node GUID of the peer"),
+    lid: ("peer_lid", "Its base LID"),
+    port: None,
+};
+const FROM: Ends = Ends {
+    guid: ("from_guid", "Of a fabric from an InfiniBand subnet: node GUID of the sender"),
+    lid: ("from_lid", "Its base LID"),
+    port: Some(("from_port", "Its physical port")),
+};
+const TO: Ends = Ends {
+    guid: ("to_guid", "Of a fabric from an InfiniBand subnet: node GUID of the receiver"),
+    lid: ("to_lid", "Its base LID"),
+    port: Some(("to_port", "Its physical port")),
+};
+
+/// Tables, and their columns that name nodes. (`port_counters` has GUIDs of its own.)
+const NODES: [(&str, &str, &Ends); 21] = [
+    ("nodes", "name", &NODE_PORT),
+    ("hosts", "host", &NODE_PORT),
+    ("hosts_series", "host", &NODE),
+    ("flows", "source", &SOURCE),
+    ("flows", "destination", &DESTINATION),
+    ("series", "source", &SOURCE),
+    ("series", "destination", &DESTINATION),
+    ("congestion_series", "source", &SOURCE),
+    ("congestion_series", "destination", &DESTINATION),
+    ("congestion_flows", "source", &SOURCE),
+    ("congestion_flows", "destination", &DESTINATION),
+    ("transport", "host", &NODE),
+    ("transport_series", "host", &NODE),
+    ("exchanges", "host", &NODE),
+    ("exchanges", "peer", &PEER),
+    ("router_ports", "router", &NODE),
+    ("queue_pairs", "host", &NODE),
+    ("queue_pairs", "peer", &PEER),
+    ("verbs_queue_pairs", "host", &NODE),
+    ("verbs_queue_pairs", "peer", &PEER),
+    ("mpi_ranks", "host", &NODE),
+];
+
+/// Tables, and their columns that name directions of links.
+const LINKS: [(&str, &str); 3] = [("links", "link"), ("link_series", "link"), ("congestion_trees", "root")];
+
+/// Adds the columns, if the graph was made from a subnet. Ports without a LID in its file have the one that routes use. Names that stand
+/// for several nodes, such as `*`, have an empty GUID and LID 0.
 pub(crate) fn add(tables: &mut [Table], experiment: &Experiment, graph: &Graph) {
     let Some(own) = graph.identity.as_deref() else { return };
     let with_lids = fabricsim_routing::identity_of(experiment, graph).ok();
     let identity = with_lids.as_deref().unwrap_or(own);
+    let (nodes, links) = (nodes(graph, identity), links(graph, identity));
+    let subnet = &identity.subnet;
     for table in tables {
-        let rows = match table.name {
-            "nodes" => nodes(identity),
-            "hosts" => identity.hosts.iter().map(|&port| vec![port]).collect(),
-            "links" => links(table, graph, identity),
-            _ => continue,
-        };
-        if rows.len() == table.rows() {
-            add_columns(table, &rows, &identity.subnet);
+        for &(_, column, names) in NODES.iter().filter(|entry| entry.0 == table.name) {
+            let ports = names_of(table, column).map(|name| nodes.get(name).copied()).collect();
+            add_columns(table, names, ports, subnet);
+        }
+        for &(_, column) in LINKS.iter().filter(|entry| entry.0 == table.name) {
+            let ends = |end: usize| names_of(table, column).map(|name| Some(links.get(name)?[end])).collect();
+            let (from, to) = (ends(0), ends(1));
+            add_columns(table, &FROM, from, subnet);
+            add_columns(table, &TO, to, subnet);
         }
     }
 }
 
 /// The tables with these columns alone, without rows.
-pub(crate) fn empty() -> [Table; 3] {
-    let mut tables = ["nodes", "hosts", "links"].map(Table::new);
-    for table in &mut tables {
-        add_columns(table, &[], &Subnet::default());
-    }
-    tables
+pub(crate) fn empty() -> Vec<Table> {
+    let with = |name: &'static str, columns: &[&Ends]| {
+        let mut table = Table::new(name);
+        for names in columns {
+            add_columns(&mut table, names, Vec::new(), &Subnet::default());
+        }
+        table
+    };
+    let nodes = NODES.iter().map(|&(table, _, names)| with(table, &[names]));
+    nodes.chain(LINKS.iter().map(|&(table, _)| with(table, &[&FROM, &TO]))).collect()
 }
 
-/// Switches, then hosts.
-fn nodes(identity: &Identity) -> Vec<Vec<PortId>> {
+fn names_of<'a>(table: &'a Table, column: &str) -> impl Iterator<Item = &'a str> + use<'a> {
+    let data = table.columns.iter().find(|found| found.name == column).map(|found| &found.data);
+    let names = match data {
+        Some(Data::Text(names)) => names.as_slice(),
+        _ => &[],
+    };
+    names.iter().map(String::as_str)
+}
+
+fn nodes<'a>(graph: &'a Graph, identity: &Identity) -> BTreeMap<&'a str, PortId> {
     let switches = identity.switches.iter().map(|&node| PortId { node, port: 0 });
-    switches.chain(identity.hosts.iter().copied()).map(|port| vec![port]).collect()
+    let switches = graph.switches.iter().map(|switch| switch.name.as_str()).zip(switches);
+    let hosts = graph.hosts.iter().map(|host| host.name.as_str()).zip(identity.hosts.iter().copied());
+    switches.chain(hosts).collect()
 }
 
-/// Both ends of each row's direction.
-fn links(table: &Table, graph: &Graph, identity: &Identity) -> Vec<Vec<PortId>> {
-    let channels = 0..2 * graph.links.len() as u32;
-    let by_name: BTreeMap<String, u32> =
-        channels.map(|channel| (graph.port_name(channel), channel)).collect();
-    let ends = |name: &String| {
-        let channel = *by_name.get(name)?;
+/// Both ends of each direction, by its name.
+fn links(graph: &Graph, identity: &Identity) -> BTreeMap<String, [PortId; 2]> {
+    let ends = |channel: u32| {
         let link = &graph.links[(channel / 2) as usize];
         let ends = if channel.is_multiple_of(2) { [link.a, link.b] } else { [link.b, link.a] };
-        Some(ends.map(|end| identity.port_at(end)).to_vec())
+        ends.map(|end| identity.port_at(end))
     };
-    let names = table.columns.iter().find(|column| column.name == "link").map(|column| &column.data);
-    match names {
-        Some(Data::Text(names)) => names.iter().filter_map(ends).collect(),
-        _ => Vec::new(),
-    }
+    (0..2 * graph.links.len() as u32).map(|channel| (graph.port_name(channel), ends(channel))).collect()
 }
 
-/// Columns of the ports in each row.
-fn add_columns(table: &mut Table, rows: &[Vec<PortId>], subnet: &Subnet) {
-    let guids = |end: usize| rows.iter().map(|row| subnet.node(row[end].node).guid.to_string()).collect();
-    let lids = |end: usize| rows.iter().map(|row| i64::from(subnet.lid_of(row[end]))).collect();
-    let numbers = |end: usize| rows.iter().map(|row| i64::from(row[end].port)).collect();
-    if table.name == "links" {
-        table.text("from_guid", "Of a fabric from an InfiniBand subnet: node GUID of the sender", guids(0));
-        table.whole("from_lid", "", "Its base LID", lids(0));
-        table.whole("from_port", "", "Its physical port", numbers(0));
-        table.text("to_guid", "Of a fabric from an InfiniBand subnet: node GUID of the receiver", guids(1));
-        table.whole("to_lid", "", "Its base LID", lids(1));
-        table.whole("to_port", "", "Its physical port", numbers(1));
-        return;
+/// Columns of the port of each row.
+fn add_columns(table: &mut Table, names: &Ends, ports: Vec<Option<PortId>>, subnet: &Subnet) {
+    let guid = |port: PortId| subnet.node(port.node).guid.to_string();
+    let guids = ports.iter().map(|port| port.map(guid).unwrap_or_default()).collect();
+    let lids = ports.iter().map(|port| port.map_or(0, |port| i64::from(subnet.lid_of(port)))).collect();
+    table.text(names.guid.0, names.guid.1, guids);
+    table.whole(names.lid.0, "", names.lid.1, lids);
+    if let Some((name, description)) = names.port {
+        let numbers = ports.iter().map(|port| port.map_or(0, |port| i64::from(port.port))).collect();
+        table.whole(name, "", description, numbers);
     }
-    table.text("guid", "Of a fabric from an InfiniBand subnet: node GUID", guids(0));
-    table.whole("lid", "", "Its base LID", lids(0));
-    table.whole("port", "", "Physical port of an adapter; 0 for a switch", numbers(0));
 }

@@ -11,13 +11,12 @@ from rich.table import Table
 
 from fabricsim.cli.console import caution, output
 from fabricsim.cli.files import ForceFile, OutFile, write
+from fabricsim.cli.findings import print_findings
 from fabricsim.cli.state import Json, print_json
 from fabricsim.errors import InputError
 from fabricsim.importers import by_reason, import_omnetpp
 from fabricsim.subnets import Subnet, experiment_text, read_subnet
 
-MOST_FINDINGS = 5
-"""Findings of a kind that are printed; --json has all."""
 _OMNETPP = "omnetpp"
 _NAMES = {
     "switches": "switches",
@@ -122,11 +121,4 @@ def print_subnet(found: Subnet, console: Console) -> None:
     console.print(table)
     if not found.findings:
         console.print("nothing odd")
-    kinds = dict.fromkeys(finding.kind for finding in found.findings)
-    for kind in kinds:
-        same = [finding for finding in found.findings if finding.kind == kind]
-        console.print(f"{kind.replace('_', ' ')}: {len(same)}")
-        for finding in same[:MOST_FINDINGS]:
-            console.print(f"  {finding}", markup=False)
-        if len(same) > MOST_FINDINGS:
-            console.print(f"  and {len(same) - MOST_FINDINGS} more")
+    print_findings(found.findings, console)

@@ -16,6 +16,7 @@ from rich.table import Table
 from fabricsim.cli import route_options as options
 from fabricsim.cli.console import caution, output, tell
 from fabricsim.cli.files import ForceFile, write
+from fabricsim.cli.findings import print_findings
 from fabricsim.cli.numbers import fixed
 from fabricsim.cli.route_checks import check, check_lmc, is_engine
 from fabricsim.cli.state import Json, Set, print_json
@@ -26,6 +27,7 @@ from fabricsim.subnets import (
     FABRIC_FORMS,
     TABLE_FORMS,
     WITHOUT_LMC,
+    Finding,
     Routed,
     compared,
     read_matrix,
@@ -84,21 +86,19 @@ def route(
         tables=tables,
         path_sls=table_levels,
         sl2vl=table_lanes,
-        table_form=None if lfts is None else lfts_form or TABLE_FORMS[0],
-        fabric_form=None if fabric_out is None else fabric_form or FABRIC_FORMS[0],
         **common,
     )
     check_lmc(fabric, lmc, found.report["lmc"], tables)
     _warn_of_lost_lmc(fabric_form, found.report["lmc"])
-    written = [
-        (lfts, found.tables_in_form),
-        (fabric_out, found.fabric_in_form),
-        (sl2vl, found.sl2vl),
-        (path_sls, found.path_sls),
-        (opensm_conf, found.opensm_conf(lfts)),
-        (loads, _loads_csv(found)),
-    ]
-    _write_all(written, force)
+    for out, text in [
+        (lfts, lambda: found.tables_in(lfts_form or TABLE_FORMS[0])),
+        (fabric_out, lambda: found.fabric_in(fabric_form or FABRIC_FORMS[0])),
+        (sl2vl, lambda: found.sl2vl),
+        (path_sls, lambda: found.path_sls),
+        (opensm_conf, lambda: found.opensm_conf(lfts)),
+        (loads, lambda: _loads_csv(found)),
+    ]:
+        _write(out, text, force)
     answers = [found] if against is None else _compare(found, fabric, against, common)
     if simulate:
         _simulate(answers, load or 0.3, duration or "100 us")
@@ -113,12 +113,11 @@ def _warn_of_lost_lmc(fabric_form: str | None, lmc: int) -> None:
         caution(without_lmc(fabric_form, lmc))
 
 
-def _write_all(files: Sequence[tuple[Path | None, str]], force: bool) -> None:
-    """Writes the texts for which there is a file."""
-    for out, text in files:
-        if out is not None:
-            write(text, out, force)
-            tell(f"written: {out}")
+def _write(out: Path | None, text: Callable[[], str], force: bool) -> None:
+    """Writes a text for which there is a file."""
+    if out is not None:
+        write(text(), out, force)
+        tell(f"written: {out}")
 
 
 def _show(answers: Sequence[Routed], json: bool) -> None:
@@ -211,6 +210,7 @@ def print_routed(found: Sequence[Routed], console: Console) -> None:
     if all("simulated" in one.report for one in found):
         console.print(_simulated(found))
     for one in found:
+        print_findings([Finding(**finding) for finding in one.report["findings"]], console)
         _print_links(one.report, console)
     for one in found:
         _print_advice(one.report, console)

@@ -7,11 +7,12 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from fabricsim.errors import FabricsimError, InputError
-from fabricsim.native import bad_input, native, waited
+from fabricsim.native import NativeRoutes, bad_input, native, waited
 from fabricsim.subnets.advice import advice
 from fabricsim.subnets.files import load, load_optional
 from fabricsim.subnets.matrix import Demand
@@ -79,27 +80,68 @@ class Routed:
     [{`pattern`, `phases`, `mean_max`, `worst_max`, `worst_phase`, `hot_link`}], `bisection` {`samples`, `mean`,
     `error`, `worst`}}, `assigned_lids`, `misdelivered` (entries that lead to another port than the LID's), `lmc`,
     `failure` {`failed`, `cables`, `cut_off`, `before`}, `cpu_s` (seconds of processor time of the whole call),
-    `engine_cpu_s` (those of the engine alone; None for tables), `advice`."""
-    lfts: str
-    """Forwarding tables, as `opensm-lfts.dump` has them."""
-    sl2vl: str
-    """Virtual lanes of service levels, as `opensm-sl2vl.dump` has them."""
-    path_sls: str
-    """Service levels of paths; empty if all are 0."""
-    fabric: str
-    """The subnet with its LIDs, without what has failed, as `ibnetdiscover` prints it."""
-    tables_in_form: str
-    """The tables in the `table_form` that was requested; empty if none was."""
-    fabric_in_form: str
-    """The subnet with its LIDs in the `fabric_form` that was requested; empty if none was."""
-    lids: list[int]
-    """Base LIDs of the adapters' ports, in the order of `fabric`."""
-    links: list[dict[str, Any]]
-    """Each direction of each link between switches: `switch`, `port`, `next`, `guid` (of the switch), `next_guid`,
-    `next_port`, `gbps`, `all_to_all` and, by the name of each pattern, the flows on it in the phase in which it has
-    most."""
+    `engine_cpu_s` (those of the engine alone; None for tables), `findings` (what is odd about given tables, each with
+    `kind`, `text`, `file`, `line`), `advice`."""
+    native: NativeRoutes
+    """The routes in the engine, of which files are written when they are asked for."""
     settings: Settings
     """What was asked."""
+
+    @cached_property
+    def lfts(self) -> str:
+        """Forwarding tables, as `opensm-lfts.dump` has them."""
+        return self.native.tables("opensm-lfts")
+
+    @cached_property
+    def sl2vl(self) -> str:
+        """Virtual lanes of service levels, as `opensm-sl2vl.dump` has them."""
+        return self.native.sl2vl()
+
+    @cached_property
+    def path_sls(self) -> str:
+        """Service levels of paths; empty if all are 0."""
+        return self.native.path_sls()
+
+    @cached_property
+    def fabric(self) -> str:
+        """The subnet with its LIDs, without what has failed, as `ibnetdiscover` prints it."""
+        return self.native.fabric("ibnetdiscover")
+
+    @cached_property
+    def lids(self) -> list[int]:
+        """Base LIDs of the adapters' ports, in the order of `fabric`."""
+        return self.native.lids()
+
+    @cached_property
+    def links(self) -> list[dict[str, Any]]:
+        """Each direction of each link between switches: `switch`, `port`, `next`, `guid` (of the switch), `next_guid`,
+        `next_port`, `gbps`, `all_to_all` and, by the name of each pattern, the flows on it in the phase in which it
+        has most.
+        """
+        found: list[dict[str, Any]] = json.loads(self.native.links())
+        return found
+
+    def tables_in(self, form: str) -> str:
+        """The forwarding tables in one of `TABLE_FORMS`.
+
+        Raises:
+            InputError: there is no such form.
+            CannotRouteError: `opensm-fdbs` has hops, and the subnet has no shortest paths.
+        """
+        try:
+            with bad_input():
+                return self.native.tables(form)
+        except RuntimeError as error:
+            raise CannotRouteError(str(error)) from error
+
+    def fabric_in(self, form: str) -> str:
+        """The subnet with its LIDs in one of `FABRIC_FORMS`.
+
+        Raises:
+            InputError: there is no such form.
+        """
+        with bad_input():
+            return self.native.fabric(form)
 
     def before_failures(self) -> Routed:
         """The answer for the subnet in which nothing has failed."""
@@ -150,8 +192,6 @@ def route(
     fail: Sequence[str] = (),
     matrix: Sequence[Demand | tuple[str, str, float]] = (),
     overrides: Sequence[tuple[str, str]] = (),
-    table_form: str | None = None,
-    fabric_form: str | None = None,
 ) -> Routed:
     """Routes a subnet with an engine, or analyses given tables.
 
@@ -175,8 +215,6 @@ def route(
             out.
         matrix: demands whose load is counted: sender, receiver (descriptions or GUIDs), weight.
         overrides: settings of the experiment.
-        table_form: one of `TABLE_FORMS`, for `Routed.tables_in_form`.
-        fabric_form: one of `FABRIC_FORMS`, for `Routed.fabric_in_form`.
 
     Raises:
         InputError: a file cannot be read or does not parse, or a name or option is wrong.
@@ -198,8 +236,7 @@ def route(
         "fail": list(fail),
         "matrix": [tuple(Demand(*one)) for one in matrix],
     }
-    request |= {"table_form": table_form, "fabric_form": fabric_form, **ports, **lanes}
-    request |= {name: load_optional(file) for name, file in files.items()}
+    request |= {**ports, **lanes, **{name: load_optional(file) for name, file in files.items()}}
     return _routed(fabric, request, settings)
 
 
@@ -213,20 +250,9 @@ def _routed(fabric: Path | str, request: dict[str, Any], settings: Settings) -> 
     begin = time.process_time()
     try:
         with bad_input():
-            texts = dict(waited(lambda: native().route_subnet({**subnet, **request})))
+            native_routes = waited(lambda: native().route_subnet({**subnet, **request}))
     except RuntimeError as error:
         raise CannotRouteError(f"{fabric}: {error}") from error
-    report = {**json.loads(texts["report"]), "cpu_s": time.process_time() - begin}
+    report = {**json.loads(native_routes.report()), "cpu_s": time.process_time() - begin}
     report["advice"] = [asdict(one) for one in advice(report)]
-    return Routed(
-        report=report,
-        lfts=texts["lfts"],
-        sl2vl=texts["sl2vl"],
-        path_sls=texts["path_sls"],
-        fabric=texts["fabric"],
-        tables_in_form=texts["tables_in_form"],
-        fabric_in_form=texts["fabric_in_form"],
-        lids=json.loads(texts["lids"]),
-        links=json.loads(texts["links"]),
-        settings=settings,
-    )
+    return Routed(report, native_routes, settings)

@@ -143,7 +143,7 @@ pub fn analyse(
 ) -> Result<Analysis, RouteError> {
     let fabric = Fabric::new(subnet)?;
     let shortest = HopMatrix::shortest(&fabric);
-    let sources = Sources::new(&fabric, sls);
+    let sources = Sources::new(&fabric);
     let lanes = if sls.is_some() || !sl2vl.is_uniform() { usize::from(sl2vl.most()) + 1 } else { 1 };
     let lids: Vec<usize> = fabric
         .ends

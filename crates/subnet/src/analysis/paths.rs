@@ -24,7 +24,7 @@ pub(super) struct Sources {
 
 impl Sources {
     /// All ports of adapters and routers.
-    pub(super) fn new(fabric: &Fabric<'_>, _sls: Option<&PathSls>) -> Self {
+    pub(super) fn new(fabric: &Fabric<'_>) -> Self {
         let mut counts = vec![0; fabric.len()];
         let mut groups: Vec<Vec<Source>> = (0..fabric.len()).map(|_| Vec::new()).collect();
         for end in fabric.ends.iter().filter(|end| !end.is_switch && end.switch != NONE) {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Named;
+use super::{Named, Source};
 use crate::analysis::check_tables_at;
 use crate::engines::LEVELS;
 use crate::{Counts, FileError, Finding, Format, Import, PathSls, Sl2Vl, Subnet, TableFile, read, read_as};
@@ -61,6 +61,22 @@ pub fn import(files: &SubnetFiles<'_>) -> Result<(Subnet, ImportReport), FileErr
     let virtual_lanes = virtual_lanes(levels.as_ref(), sl2vl.as_ref());
     let report = ImportReport { format, counts: subnet.counts(), findings, virtual_lanes, lmc: lmc(&subnet) };
     Ok((subnet, report))
+}
+
+/// Reads the tables of a subnet, and the service levels of paths and their lanes that belong to them. Also what is odd about them.
+///
+/// # Errors
+///
+/// A file that does not parse, or that contradicts the subnet.
+pub fn given(
+    subnet: &Subnet,
+    (tables, levels, lanes): (Named<'_>, Option<Named<'_>>, Option<Named<'_>>),
+) -> Result<(Source, Vec<Finding>), FileError> {
+    let (tables, mut findings) = TableFile::read(tables.0, tables.1)?.bind(subnet)?;
+    let levels = levels.map(|(bytes, name)| PathSls::read(bytes, name, subnet)).transpose()?;
+    let lanes = lanes.map(|(bytes, name)| Sl2Vl::read(bytes, name, subnet)).transpose()?;
+    let (levels, lanes) = (keep(levels, &mut findings), keep(lanes, &mut findings));
+    Ok((Source::Given(Box::new((tables, levels, lanes))), findings))
 }
 
 /// Least LID mask control of the adapters' ports with cables; 0 without any.

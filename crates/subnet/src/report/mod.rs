@@ -1,18 +1,21 @@
 //! What commands tell of a subnet: its parts and oddities, and what an engine or given tables do with it.
 
 mod import;
+mod routed;
 
 use serde::Serialize;
 use thiserror::Error;
 
 use crate::{
-    Analysis, Cycle, Demand, Engine, Format, LinkLoad, LinkRow, LinkUse, LostPath, Node, Options, Pairs,
-    PathSls, RouteError, Sl2Vl, Spread, Subnet, TableForm, Tables, Traffic, analyse, link_rows, traffic,
+    Analysis, Cycle, Demand, Engine, Finding, LinkLoad, LinkUse, LostPath, Node, Options, Pairs, PathSls,
+    RouteError, Sl2Vl, Spread, Subnet, Tables, Traffic, analyse, link_rows, traffic,
 };
+use routed::Answer;
 
 pub use crate::guids::guids;
 pub use crate::lids::assign_missing_lids;
-pub use import::{ImportReport, SubnetFiles, import};
+pub use import::{ImportReport, SubnetFiles, given, import};
+pub use routed::Routed;
 
 /// Engines that may cure a deadlock.
 const CURES: [Engine; 4] = [Engine::UpDown, Engine::Dfsssp, Engine::Lash, Engine::Nue];
@@ -37,6 +40,14 @@ impl Source {
         let (tables, sls, sl2vl) = given.as_ref();
         let lanes = sl2vl.as_ref().map(|lanes| lanes.for_subnet(whole, left));
         Self::Given(Box::new((tables.for_subnet(whole, left), sls.clone(), lanes)))
+    }
+
+    /// Name for the report.
+    fn name(&self) -> String {
+        match self {
+            Self::Engine(engine, _) => engine.to_string(),
+            Self::Given(_) => "tables".to_owned(),
+        }
     }
 
     /// Virtual lanes of all links.
@@ -123,35 +134,14 @@ pub struct RouteReport {
     pub traffic: Traffic,
     /// Number of ports whose LID was assigned or changed.
     pub assigned_lids: usize,
+    /// What is odd about given tables, service levels and lanes: what they lack, and names or LIDs that are not those of the subnet.
+    pub findings: Vec<Finding>,
     /// Largest LID mask control of the ports of adapters and routers.
     pub lmc: u8,
     /// Processor time of the engine alone, in seconds of all threads; none for given tables.
     pub engine_cpu_s: Option<f64>,
     /// The failure, if anything was taken out.
     pub failure: Option<FailureReport>,
-}
-
-/// A routed subnet: the report, and the tables as OpenSM dumps them.
-#[derive(Clone, Debug)]
-pub struct Routed {
-    /// The report.
-    pub report: RouteReport,
-    /// Forwarding tables, in the form of `opensm-lfts.dump`.
-    pub lfts: String,
-    /// Lanes of service levels, in the form of `opensm-sl2vl.dump`.
-    pub sl2vl: String,
-    /// Service levels of paths, in the form of `opensm-path-records.dump`; empty if all are 0.
-    pub path_sls: String,
-    /// The subnet with its LIDs, in the form of `ibnetdiscover`.
-    pub fabric: String,
-    /// Forwarding tables in the requested form; empty if none was.
-    pub tables_in_form: String,
-    /// The subnet with its LIDs in the requested form; empty if none was.
-    pub fabric_in_form: String,
-    /// Base LIDs of the ports of adapters and routers, by node and port.
-    pub lids: Vec<u16>,
-    /// Loads of all directions of links between switches.
-    pub links: Vec<LinkRow>,
 }
 
 /// Reason for which a subnet is not routed.
@@ -179,8 +169,8 @@ pub struct Question<'a> {
     pub failed: &'a [String],
     /// Demands.
     pub matrix: &'a [NamedDemand],
-    /// Forms in which the tables and the subnet are requested besides the usual ones.
-    pub forms: (Option<TableForm>, Option<Format>),
+    /// What was odd about given tables, for the report.
+    pub findings: &'a [Finding],
     /// Clock of the caller: processor time of the process in seconds.
     pub clock: fn() -> f64,
 }
@@ -194,29 +184,25 @@ pub type NamedDemand = (String, String, f64, String);
 ///
 /// The engine cannot route the subnet, or a name is wrong.
 pub fn route(whole: &Subnet, question: &Question<'_>) -> Result<Routed, RoutedError> {
-    let assigned_lids = question.assigned_lids;
     let mut left = whole.clone();
     let mut cables = 0;
     for name in question.failed {
         cables += left.fail(name).map_err(RoutedError::Failed)?;
     }
     if question.failed.is_empty() {
-        let mut routed = routed(whole, question.source, question)?;
-        routed.report.assigned_lids = assigned_lids;
-        return Ok(routed);
+        return routed(whole, question.source, question);
     }
     let cut_off = cut_off(whole, &left);
     let left = left.connected();
     let mut after = routed(&left, &question.source.after(whole, &left), question)?;
     // An engine may route what is left and not the whole: then there is nothing to compare.
-    let alone = Question { matrix: &[], forms: (None, None), ..question.clone() };
+    let alone = Question { matrix: &[], ..question.clone() };
     let before = routed(whole, question.source, &alone).ok().map(|before| Before {
         pairs: before.report.pairs,
         hops_mean: before.report.hops_mean,
         link_load: before.report.link_load,
         traffic: before.report.traffic,
     });
-    after.report.assigned_lids = assigned_lids;
     after.report.failure = Some(FailureReport { failed: question.failed.to_vec(), cables, cut_off, before });
     Ok(after)
 }
@@ -231,34 +217,22 @@ fn cut_off(whole: &Subnet, left: &Subnet) -> Vec<String> {
 
 /// Routes and analyses a subnet with LIDs.
 fn routed(subnet: &Subnet, source: &Source, question: &Question<'_>) -> Result<Routed, RoutedError> {
-    let (table_form, format) = question.forms;
     let matrix = demands(subnet, question.matrix).map_err(RoutedError::Matrix)?;
-    let in_forms = |routed: Routed, tables: &Tables| -> Result<Routed, RoutedError> {
-        let form = |form| tables.to_text(subnet, form);
-        Ok(Routed {
-            tables_in_form: table_form.map(form).transpose()?.unwrap_or_default(),
-            fabric_in_form: format.map(|format| subnet.to_text(format)).unwrap_or_default(),
-            ..routed
-        })
+    let (engine, begin) = (source.name(), (question.clock)());
+    let answer = Answer::of(subnet, source)?;
+    let is_computed = matches!(source, Source::Engine(..));
+    let engine_cpu_s = is_computed.then(|| (question.clock)() - begin);
+    let analysis = answer.analyse(subnet)?;
+    let traffic = traffic(subnet, answer.tables(), &matrix)?;
+    let links = link_rows(subnet, &analysis, &traffic)?;
+    let cures = if analysis.cycle.is_some() { cures(subnet, source) } else { Vec::new() };
+    let report = RouteReport {
+        assigned_lids: question.assigned_lids,
+        findings: question.findings.to_vec(),
+        engine_cpu_s,
+        ..report((engine, lmc(subnet)), answer.layers(), analysis, traffic, cures)
     };
-    match source {
-        Source::Engine(engine, options) => {
-            let begin = (question.clock)();
-            let found = engine.route(subnet, options)?;
-            let engine_cpu_s = Some((question.clock)() - begin);
-            let layers = Some(usize::from(found.layers));
-            let answer = Answer { tables: &found.tables, sls: found.sls.as_ref(), sl2vl: &found.sl2vl };
-            let mut routed = answer.report(subnet, engine.to_string(), layers, source, &matrix)?;
-            routed.report.engine_cpu_s = engine_cpu_s;
-            in_forms(routed, &found.tables)
-        }
-        Source::Given(given) => {
-            let (tables, sls, sl2vl) = given.as_ref();
-            let sl2vl = sl2vl.clone().unwrap_or_else(|| Sl2Vl::modulo(8));
-            let answer = Answer { tables, sls: sls.as_ref(), sl2vl: &sl2vl };
-            in_forms(answer.report(subnet, "tables".to_owned(), None, source, &matrix)?, tables)
-        }
-    }
+    Ok(Routed { report, links, answer, subnet: subnet.clone() })
 }
 
 /// Demands between nodes by their names: the lowest port with a cable of each.
@@ -270,47 +244,6 @@ fn demands(subnet: &Subnet, matrix: &[NamedDemand]) -> Result<Vec<Demand>, Strin
         Ok(Demand { source, destination, weight: *weight })
     };
     matrix.iter().map(demand).collect()
-}
-
-/// Tables with service levels of paths and their lanes.
-struct Answer<'a> {
-    tables: &'a Tables,
-    sls: Option<&'a PathSls>,
-    sl2vl: &'a Sl2Vl,
-}
-
-impl Answer<'_> {
-    /// The report on the tables, and their dumps. `layers` is the number that the engine needs; by default the lanes in use.
-    fn report(
-        &self,
-        subnet: &Subnet,
-        engine: String,
-        layers: Option<usize>,
-        source: &Source,
-        matrix: &[Demand],
-    ) -> Result<Routed, RoutedError> {
-        let analysis = analyse(subnet, self.tables, self.sls, self.sl2vl)?;
-        let traffic = traffic(subnet, self.tables, matrix)?;
-        let links = link_rows(subnet, &analysis, &traffic)?;
-        let cures = if analysis.cycle.is_some() { cures(subnet, source) } else { Vec::new() };
-        Ok(Routed {
-            report: report((engine, lmc(subnet)), layers, analysis, traffic, cures),
-            lfts: self.tables.to_dump(subnet),
-            sl2vl: self.sl2vl.to_dump(subnet),
-            path_sls: self.sls.map(|sls| sls.to_dump(subnet)).unwrap_or_default(),
-            fabric: subnet.to_text(Format::Ibnetdiscover),
-            tables_in_form: String::new(),
-            fabric_in_form: String::new(),
-            lids: lids(subnet),
-            links,
-        })
-    }
-}
-
-/// Base LIDs of the ports of adapters and routers, in the order of the subnet.
-fn lids(subnet: &Subnet) -> Vec<u16> {
-    let nodes = subnet.nodes.iter().filter(|node| !node.is_switch());
-    nodes.flat_map(|node| node.end_ports().map(|port| node.ports[usize::from(port)].lid)).collect()
 }
 
 /// Engines whose paths are free of cyclic dependencies, with the options of the source, and all lanes for Nue.
@@ -361,6 +294,7 @@ fn report(
         links: analysis.link_use,
         traffic,
         assigned_lids: 0,
+        findings: Vec::new(),
         lmc,
         engine_cpu_s: None,
         failure: None,

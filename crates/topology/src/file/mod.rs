@@ -7,6 +7,7 @@ mod edges;
 mod graphml;
 mod infiniband;
 mod ned;
+mod overruled;
 mod toml;
 
 use std::io::Read;
@@ -18,6 +19,8 @@ use crate::Graph;
 use crate::builder_input::BuilderInput;
 use crate::limits::MAX_PORTS;
 use crate::links::{Classes, Defaults, by_class};
+
+pub use overruled::overruled;
 
 /// File format of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

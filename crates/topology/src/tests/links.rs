@@ -1,7 +1,7 @@
 use fabricsim_units::{Bytes, Time};
 
 use super::common::{error, experiment, graph, try_graph};
-use crate::{LinkClass, largest_packet};
+use crate::{LinkClass, largest_packet, overruled};
 
 const MESH: &str = "[topology.mesh]\ndimensions = [2, 2]\nnaming = \"thesis\"\n";
 const TREE: &str = "[topology.fat-tree]\narity = 2\nlevels = 3\n";
@@ -154,4 +154,31 @@ fn a_packet_larger_than_a_buffer_is_refused() {
     let small = "[[traffic]]\npattern = \"uniform\"\nload = 0.1\nmessage = { uniform = { min = \"1 B\", max = \"64 B\" } }";
     assert!(with(64, 64, small).is_ok());
     assert_eq!(largest_packet(&experiment(&format!("{MESH}{small}"))), Bytes(64));
+}
+
+/// A parameter of all links is that of the links for which the graph's file has none: one that no link has is a warning.
+#[test]
+fn what_a_file_overrules_everywhere_is_named() {
+    let warnings = |first: &str, second: &str, links: &str| {
+        let text = format!(
+            "[topology.inline]\nformat = \"toml\"\ntext = '''\n[[switch]]\nname = \"A\"\n[[host]]\nname = \"h1\"\n[[host]]\nname = \"h2\"\n\
+             [[link]]\na = \"A\"\nb = \"h1\"\n{first}\n[[link]]\na = \"A\"\nb = \"h2\"\n{second}\n'''\n{links}"
+        );
+        overruled(&graph(&text), &experiment(&text))
+    };
+    let (rate, all) = ("rate = \"32 Gb/s\"", "[links.all]\nrate = \"200 Gb/s\"");
+    let hosts = "[links.hosts]\nrate = \"200 Gb/s\"";
+    let end = " = \"200 Gb/s\" has no effect: every such link has the rate of the graph, which wins; links.named changes single links";
+    assert_eq!(warnings(rate, rate, all), [format!("links.all.rate{end}")]);
+    assert_eq!(warnings(rate, rate, hosts), [format!("links.hosts.rate{end}")]);
+    assert_eq!(warnings(rate, rate, ""), [""; 0]);
+    for (second, links) in [("", all), ("", hosts), ("rate = \"200 Gb/s\"", all)] {
+        assert_eq!(warnings(rate, second, links), [""; 0], "one link has it");
+    }
+    let both = format!("{all}\n[links.hosts]\nrate = \"100 Gb/s\"\n");
+    assert_eq!(warnings("", "", &both), [""; 0], "links.hosts wins over links.all, not the file");
+    let latency = "latency = \"7 ns\"";
+    let found = warnings(latency, latency, "[links.all]\nlatency = \"1 us\"\nbuffer = \"64 KiB\"");
+    assert_eq!(found.len(), 1);
+    assert!(found[0].starts_with("links.all.latency = \"1 us\" has no effect"), "{found:?}");
 }
