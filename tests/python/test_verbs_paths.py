@@ -177,6 +177,53 @@ def test_queue_pairs_of_a_partition_hear_each_other_only(
     assert dropped == ([0, 0] if status == "IBV_WC_SUCCESS" else [0, 6])
 
 
+@pytest.mark.parametrize(
+    ("rule", "at_switch"), [("off", False), ("in", False), ("out", True), ("both", True)]
+)
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_switches_check_the_packets_of_programs(rule: str, at_switch: bool, partitions: int) -> None:
+    """H3 is not of the third partition: its switch discards what it would drop, if it checks what leaves for hosts."""
+
+    def program(ctx: v.Context) -> str:
+        index = {"H0": 3, "H3": 1}[ctx.host]
+        return _write(ctx, v.QPAttr(pkey_index=index, timeout=1, retry_cnt=1))
+
+    given = [*PARTITIONS["partitions"], {"name": "green", "key": 3, "members": ["H0"]}]
+    settings = {"faults.plan": [], "partitions": given, "run.partitions": partitions}
+    settings["switch.partition_enforcement"] = rule
+    run = v.run(FABRIC, dict.fromkeys(PEER, program), set=settings)
+    assert run.values["H0"] == "IBV_WC_RETRY_EXC_ERR"
+    # Three packets, twice.
+    lost = 6 if at_switch else 0
+    assert run.result.summary["invariants.lost.p_key_switch"] == lost
+    assert run.result.table("verbs_queue_pairs")["dropped"].tolist() == [0, 6 - lost]
+    # What a switch lets pass arrives with any rule.
+    same = v.run(
+        FABRIC,
+        dict.fromkeys(PEER, lambda ctx: _write(ctx, v.QPAttr(pkey_index=2))),
+        set=settings,
+    )
+    assert same.values["H0"] == "IBV_WC_SUCCESS"
+    assert same.result.summary["invariants.lost.p_key_switch"] == 0
+
+
+def test_a_subnet_manager_sets_the_table_of_a_program() -> None:
+    """After power-on a port has the default partition alone. Queue pairs get the key of their index when the manager sets it."""
+
+    def program(ctx: v.Context) -> list[Any]:
+        with pytest.raises(v.PyverbsRDMAError, match="has one entry, with index 0"):
+            ctx.query_pkey(1)
+        event = ctx.get_async_event()
+        keys = [ctx.query_pkey(index) for index in range(3)]
+        ctx.sleep("1 ms")  # Until the other end has its table.
+        return [event.event_type.name, keys, _write(ctx, v.QPAttr(pkey_index=1))]
+
+    settings = PARTITIONS | {"subnet_manager.nodes": ["H1"]}
+    values = v.run(FABRIC, dict.fromkeys(PEER, program), set=settings).values
+    assert values["H0"] == ["IBV_EVENT_PKEY_CHANGE", [0xFFFF, 0x8001, 0x8002], "IBV_WC_SUCCESS"]
+    assert values["H3"][:2] == ["IBV_EVENT_PKEY_CHANGE", [0xFFFF, 0x8001, 0x0002]]
+
+
 def test_a_missing_index_is_refused() -> None:
     def program(ctx: v.Context) -> None:
         _, _, qp = _queue_pair(ctx)

@@ -129,6 +129,9 @@ impl<B: Observer> Engine<B> {
     /// Sets the P_Keys that a host accepts from now on, besides that of the default partition. Nothing without partitions.
     pub fn set_p_keys_of_host(&mut self, host: HostId, keys: &[PKey]) {
         self.each_p_keys(|known| known.set_host(host, keys));
+        if let Some(device) = self.device(host) {
+            device.set_p_keys(std::iter::once(PKey::DEFAULT).chain(keys.iter().copied()).collect());
+        }
     }
 
     /// Sets what the port of the switch to a host checks from now on. Nothing without partitions.

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use fabricsim_model::Packet;
+use fabricsim_model::{Packet, TransportHeaders};
 use fabricsim_spec::PartitionEnforcement;
 use fabricsim_topology::{Graph, Node};
 use fabricsim_units::{HostId, PortNo, SwitchId};
 use fabricsim_wire::ids::PKey;
 use fabricsim_workload::Partitions;
 
-/// P_Keys that ports accept besides that of the default partition, and the ports that check.
+/// P_Keys that ports accept besides that of the default partition, and the ports that check. What queue pairs of programs accept is theirs.
 #[derive(Clone, Debug)]
 pub(crate) struct PKeys {
     partitions: Arc<Partitions>,
@@ -91,9 +91,24 @@ impl PKeys {
         self.partitions.checked_key(packet).is_none_or(|key| accepts(keys, PKey(key)))
     }
 
+    /// P_Key of a packet, if ports of switches check it: that of the partition of its traffic, or, of a program's queue pair, that of its header.
+    /// All ports have that of the default partition.
+    fn key_of(&self, packet: &Packet, transport: Option<&TransportHeaders>) -> Option<PKey> {
+        if self.partitions.has_stream(packet.stream) {
+            return self.partitions.checked_key(packet).map(PKey);
+        }
+        let key = transport?.headers.bth.p_key;
+        (!key.matches(PKey::DEFAULT)).then_some(key)
+    }
+
     /// The direction of the link whose port of `switch` does not let a packet pass that arrives there; `None` if it goes on.
-    pub(crate) fn refused_at(&self, switch: SwitchId, packet: &Packet) -> Option<u32> {
-        let key = PKey(self.partitions.checked_key(packet)?);
+    pub(crate) fn refused_at(
+        &self,
+        switch: SwitchId,
+        packet: &Packet,
+        transport: Option<&TransportHeaders>,
+    ) -> Option<u32> {
+        let key = self.key_of(packet, transport)?;
         let from = &self.ports[packet.source.index()];
         if packet.hops == 0 && from.at_switch.inbound && !may_send(&from.at_switch.keys, key) {
             return Some(from.channels[0]);
@@ -107,11 +122,16 @@ impl PKeys {
     }
 
     /// Puts into `refused` the ports of `switch` that do not let a copy of a packet pass which arrives there.
-    pub(crate) fn refuse_copies(&self, switch: SwitchId, packet: &Packet, refused: &mut Vec<PortNo>) {
+    pub(crate) fn refuse_copies(
+        &self,
+        switch: SwitchId,
+        (packet, transport): (&Packet, Option<&TransportHeaders>),
+        refused: &mut Vec<PortNo>,
+    ) {
         refused.clear();
-        let Some(key) = self.partitions.checked_key(packet) else { return };
+        let Some(key) = self.key_of(packet, transport) else { return };
         let ports = self.of_switch[switch.index()].iter().map(|host| &self.ports[host.index()]);
-        refused.extend(ports.filter(|port| port.refuses(PKey(key))).map(|port| port.number));
+        refused.extend(ports.filter(|port| port.refuses(key)).map(|port| port.number));
     }
 }
 
@@ -187,7 +207,7 @@ duration = "1 s"
             [(false, 0, false), (true, 0, true), (true, 1, false), (false, 1, false)]
         {
             known.set_switch_port(HostId(0), &SwitchPort { inbound, outbound: false, keys: Vec::new() });
-            let found = known.refused_at(SwitchId(0), &packet(hops));
+            let found = known.refused_at(SwitchId(0), &packet(hops), None);
             assert_eq!(found.is_some(), refused, "inbound {inbound}, {hops} hops");
         }
     }

@@ -1,5 +1,6 @@
 use fabricsim_model::{
     ByteLine, CrossingContent, ExtensionHeaders, Hop, HopTelemetry, Lanes, Packet, RouteState,
+    TransportHeaders,
 };
 use fabricsim_units::{HostId, PortNo, Time, Vl};
 
@@ -118,6 +119,11 @@ impl Arena {
         }
         let extensions = self.take_extensions(index);
         (!extensions.is_empty()).then(|| Box::new(extensions))
+    }
+
+    /// The headers of a queue pair that a packet has.
+    pub fn transport(&self, index: u32) -> Option<&TransportHeaders> {
+        self.columns.transports.get(index, self[index].sending())
     }
 
     /// A packet that begins to cross a link on a lane, to one of its destination's LIDs, for an observer that captures it.

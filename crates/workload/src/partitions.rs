@@ -83,11 +83,16 @@ impl Partitions {
         }
     }
 
+    /// True if traffic of a stream belongs to a partition other than the default one.
+    pub fn has_stream(&self, stream: u16) -> bool {
+        self.of_stream.get(usize::from(stream)).is_some_and(Option::is_some)
+    }
+
     /// P_Key of a packet, if ports check it; `None` in the default partition, of which all are members, and for what answers data: that is of
     /// hosts that have accepted the data.
     pub fn checked_key(&self, packet: &Packet) -> Option<u16> {
-        let is_of_partition = self.of_stream.get(usize::from(packet.stream)).is_some_and(Option::is_some);
-        (packet.kind == PacketKind::Data && is_of_partition).then(|| self.key(packet.stream, packet.source))
+        let is_checked = packet.kind == PacketKind::Data && self.has_stream(packet.stream);
+        is_checked.then(|| self.key(packet.stream, packet.source))
     }
 
     /// P_Keys of a host besides that of the default partition, in the order of the partitions.

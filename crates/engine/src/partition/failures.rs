@@ -157,10 +157,11 @@ impl<B: Observer> Partition<B> {
         let slot = &self.context.arena[packet];
         let switch = self.switches[s as usize].id();
         let Some(keys) = &self.p_keys else { return false };
+        let transport = self.context.arena.transport(packet);
         if slot.packet.destination.group().is_some() {
-            keys.refuse_copies(switch, &slot.packet, &mut self.context.refused_ports);
+            keys.refuse_copies(switch, (&slot.packet, transport), &mut self.context.refused_ports);
         }
-        let Some(channel) = keys.refused_at(switch, &slot.packet) else { return false };
+        let Some(channel) = keys.refused_at(switch, &slot.packet, transport) else { return false };
         let (now, lane, cause) = (self.context.now, slot.lane, LossCause::PartitionKeyAtSwitch);
         self.context.observer.lost_at(now, channel, lane, cause);
         self.lose_in_flight(port, packet, cause, now);

@@ -96,6 +96,7 @@ pub(super) fn async_event(event: AsyncEvent) -> (u32, u32) {
         AsyncEvent::CommunicationEstablished(qp) => (4, qp.0),
         AsyncEvent::PathMigrated(qp) => (6, qp.0),
         AsyncEvent::PathMigrationFailed(qp) => (7, qp.0),
+        AsyncEvent::PartitionKeysChanged => (12, 1),
         AsyncEvent::SharedQueueLimit(srq) => (15, srq.0),
         AsyncEvent::LastRequestReached(qp) => (16, qp.0),
     }

@@ -3,7 +3,7 @@
 use fabricsim_units::HostId;
 use fabricsim_wire::ids::PKey;
 
-use super::Device;
+use super::{AsyncEvent, Device};
 use crate::error::{VerbsError, invalid};
 use crate::handles::{Ah, Pd};
 use crate::multicast::group_lid;
@@ -55,6 +55,23 @@ impl Device {
     /// The P_Key of the port with an index (`ibv_query_pkey`).
     pub fn query_pkey(&self, index: u16) -> Result<PKey, VerbsError> {
         self.p_key(index).map_err(|text| invalid(format!("query_pkey: {text}")))
+    }
+
+    /// Sets the P_Key table of the port, as a subnet manager does (`IBV_EVENT_PKEY_CHANGE`). A queue pair has the key at its index from now on;
+    /// where there is none, no other port accepts its packets.
+    pub fn set_p_keys(&mut self, table: Vec<PKey>) {
+        if self.subnet.p_keys == table {
+            return;
+        }
+        self.subnet.p_keys = table;
+        for index in 0..self.qps.len() {
+            let place = self.qps[index].as_ref().and_then(|qp| qp.attributes.p_key_index);
+            let Some(key) = place.map(|place| self.p_key(place).unwrap_or_default()) else { continue };
+            if let Some(qp) = &mut self.qps[index] {
+                qp.set_p_key(key);
+            }
+        }
+        self.events.push_back(AsyncEvent::PartitionKeysChanged);
     }
 
     /// The P_Key of the port with an index.

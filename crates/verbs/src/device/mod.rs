@@ -81,6 +81,8 @@ pub enum AsyncEvent {
     PathMigrationFailed(Qpn),
     /// `IBV_EVENT_QP_LAST_WQE_REACHED`: a queue pair in the error state takes no more requests from its shared receive queue.
     LastRequestReached(Qpn),
+    /// `IBV_EVENT_PKEY_CHANGE`: the P_Key table of the port is another.
+    PartitionKeysChanged,
     /// `IBV_EVENT_SRQ_LIMIT_REACHED`: fewer receive requests than the limit are left.
     SharedQueueLimit(Srq),
 }
