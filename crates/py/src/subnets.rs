@@ -277,8 +277,7 @@ impl Request {
     /// Where tables come from, and what is odd about given ones.
     fn source(&self, subnet: &Subnet) -> PyResult<(Source, Vec<Finding>)> {
         if let Some(tables) = &self.tables {
-            let files =
-                (named(tables), self.path_sls.as_ref().map(named), self.sl2vl.as_ref().map(named));
+            let files = (named(tables), self.path_sls.as_ref().map(named), self.sl2vl.as_ref().map(named));
             return report::given(subnet, files).map_err(bad_input);
         }
         let engine: Engine = self.engine.as_deref().unwrap_or("minhop").parse().map_err(bad_input)?;

@@ -18,8 +18,7 @@ const GUID: (&str, &str) = ("guid", "Of a fabric from an InfiniBand subnet: node
 const LID: (&str, &str) = ("lid", "Its base LID");
 
 const NODE: Ends = Ends { guid: GUID, lid: LID, port: None };
-const NODE_PORT: Ends =
-    Ends { port: Some(("port", "Physical port of an adapter; 0 for a switch")), ..NODE };
+const NODE_PORT: Ends = Ends { port: Some(("port", "Physical port of an adapter; 0 for a switch")), ..NODE };
 const SOURCE: Ends = Ends {
     guid: ("source_guid", "Of a fabric from an InfiniBand subnet: node GUID of the source"),
     lid: ("source_lid", "Its base LID"),
@@ -83,15 +82,17 @@ pub(crate) fn add(tables: &mut [Table], experiment: &Experiment, graph: &Graph) 
     let (nodes, links) = (nodes(graph, identity), links(graph, identity));
     let subnet = &identity.subnet;
     for table in tables {
-        for &(_, column, names) in NODES.iter().filter(|entry| entry.0 == table.name) {
-            let ports = names_of(table, column).map(|name| nodes.get(name).copied()).collect();
-            add_columns(table, names, ports, subnet);
+        let name = table.name;
+        for &(_, column, names) in NODES.iter().filter(|entry| entry.0 == name) {
+            let ports: Vec<_> = names_of(table, column).map(|name| nodes.get(name).copied()).collect();
+            add_columns(table, names, &ports, subnet);
         }
-        for &(_, column) in LINKS.iter().filter(|entry| entry.0 == table.name) {
-            let ends = |end: usize| names_of(table, column).map(|name| Some(links.get(name)?[end])).collect();
-            let (from, to) = (ends(0), ends(1));
-            add_columns(table, &FROM, from, subnet);
-            add_columns(table, &TO, to, subnet);
+        for &(_, column) in LINKS.iter().filter(|entry| entry.0 == name) {
+            for (end, names) in [(0, &FROM), (1, &TO)] {
+                let ports: Vec<_> =
+                    names_of(table, column).map(|name| links.get(name).map(|ends| ends[end])).collect();
+                add_columns(table, names, &ports, subnet);
+            }
         }
     }
 }
@@ -101,7 +102,7 @@ pub(crate) fn empty() -> Vec<Table> {
     let with = |name: &'static str, columns: &[&Ends]| {
         let mut table = Table::new(name);
         for names in columns {
-            add_columns(&mut table, names, Vec::new(), &Subnet::default());
+            add_columns(&mut table, names, &[], &Subnet::default());
         }
         table
     };
@@ -136,7 +137,7 @@ fn links(graph: &Graph, identity: &Identity) -> BTreeMap<String, [PortId; 2]> {
 }
 
 /// Columns of the port of each row.
-fn add_columns(table: &mut Table, names: &Ends, ports: Vec<Option<PortId>>, subnet: &Subnet) {
+fn add_columns(table: &mut Table, names: &Ends, ports: &[Option<PortId>], subnet: &Subnet) {
     let guid = |port: PortId| subnet.node(port.node).guid.to_string();
     let guids = ports.iter().map(|port| port.map(guid).unwrap_or_default()).collect();
     let lids = ports.iter().map(|port| port.map_or(0, |port| i64::from(subnet.lid_of(port)))).collect();

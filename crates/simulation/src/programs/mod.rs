@@ -348,7 +348,8 @@ fn introduce(run: &mut Run<Arc<Prepared>, Feed<Recorder>>, prepared: &Prepared, 
         let joined = groups.filter(|(_, group)| group.members.binary_search(&host).is_ok());
         let groups = joined.map(|(number, _)| number as u16).collect();
         // A subnet manager sets the table; up to then it is as after power-on.
-        let given = prepared.workload.partitions.iter().filter(|_| prepared.experiment.subnet_manager.is_none());
+        let given =
+            prepared.workload.partitions.iter().filter(|_| prepared.experiment.subnet_manager.is_none());
         let keys = given.flat_map(|partitions| partitions.keys_of(host));
         let p_keys = std::iter::once(PKey::DEFAULT).chain(keys.map(PKey)).collect();
         if let Some(device) = run.session().engine_mut().device(host) {

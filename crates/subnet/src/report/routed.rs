@@ -62,7 +62,7 @@ impl Routed {
 #[derive(Clone, Debug)]
 pub(super) enum Answer {
     /// Of an engine.
-    Computed(Routing),
+    Computed(Box<Routing>),
     /// Given ones.
     Given(Box<(Tables, Option<PathSls>, Option<Sl2Vl>)>),
 }
@@ -71,7 +71,7 @@ impl Answer {
     /// Routes a subnet, if tables are not given.
     pub(super) fn of(subnet: &Subnet, source: &Source) -> Result<Self, RouteError> {
         Ok(match source {
-            Source::Engine(engine, options) => Self::Computed(engine.route(subnet, options)?),
+            Source::Engine(engine, options) => Self::Computed(Box::new(engine.route(subnet, options)?)),
             Source::Given(given) => Self::Given(given.clone()),
         })
     }
