@@ -298,7 +298,9 @@ def main() -> None:
     wanted.out.write_text(json.dumps([vars(row) for row in (*rows, *engines)], indent=1) + "\n")
     if wanted.page:
         (ROOT / "docs/performance.md").write_text(page(rows, engines))
-    print("\n".join([*table(rows), "", *peer_table(rows), *(["", *engine_table(engines)] if engines else [])]))
+    print(
+        "\n".join([*table(rows), "", *peer_table(rows), *(["", *engine_table(engines)] if engines else [])])
+    )
     print(f"\nwritten: {wanted.out}", file=sys.stderr)
 
 

@@ -76,9 +76,9 @@ def engine_table(rows: Sequence[EngineRow]) -> list[str]:
         "| subnet | engine | OpenSM, s | ours, s | times faster | whole command, s | its memory, MB |",
         "|---|---|--:|--:|--:|--:|--:|",
     ]
-    for row in rows:
-        lines.append(
-            f"| {row.fabric} | {row.engine} | {row.opensm_s:g} | {row.engine_s:.2g} | {row.opensm_s / row.engine_s:.0f} "
-            f"| {row.command_s:.1f} | {row.peak_mb:.0f} |"
-        )
+    lines += [
+        f"| {row.fabric} | {row.engine} | {row.opensm_s:g} | {row.engine_s:.2g} "
+        f"| {row.opensm_s / row.engine_s:.0f} | {row.command_s:.1f} | {row.peak_mb:.0f} |"
+        for row in rows
+    ]
     return lines

@@ -208,7 +208,7 @@ def test_switches_check_the_packets_of_programs(rule: str, at_switch: bool, part
 
 
 def test_a_subnet_manager_sets_the_table_of_a_program() -> None:
-    """After power-on a port has the default partition alone. Queue pairs get the key of their index when the manager sets it."""
+    """After power-on a port has the default partition alone."""
 
     def program(ctx: v.Context) -> list[Any]:
         with pytest.raises(v.PyverbsRDMAError, match="has one entry, with index 0"):
