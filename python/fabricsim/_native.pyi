@@ -36,6 +36,7 @@ __all__ = [
     "route_subnet",
     "run_perftest",
     "schema",
+    "trace_of_calls",
     "version",
     "warnings",
 ]
@@ -190,6 +191,15 @@ class Routes:
 
     def path_sls(self) -> str:
         """Service levels of paths, as OpenSM dumps them; empty if all are 0."""
+
+def trace_of_calls(
+    file: str, ranks: list[bytes], groups: dict[int, list[int]], compute_scale: float
+) -> Trace:
+    """The trace of calls that a reader has collected.
+
+    `ranks` are records of six 64-bit numbers (kind, peer or root, tag, bytes or ns, communicator, request) of each rank;
+    `groups` the ranks of the communicators from 1 on.
+    """
 
 def dissect_capture(bytes: bytes, file: str, most: int, take: Callable[[str], object]) -> None:
     """Dissects a capture file (pcap, pcapng, ERF): calls `take` with its records, up to `most` at a time, as JSON.

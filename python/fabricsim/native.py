@@ -309,6 +309,9 @@ class Native(Protocol):
     def Trace(  # noqa: N802 - a class
         self, path: str, format: str, compute_scale: float, flops_per_s: float
     ) -> NativeTrace: ...
+    def trace_of_calls(
+        self, file: str, ranks: list[bytes], groups: dict[int, list[int]], compute_scale: float
+    ) -> NativeTrace: ...
     def OrderingStop(self) -> NativeOrderingStop: ...  # noqa: N802 - a class
     def OrderingNetwork(self, settings: str) -> NativeOrderingNetwork: ...  # noqa: N802 - a class
     def ordering_check(self, settings: str) -> None: ...

@@ -394,5 +394,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(session::parse_size, module)?)?;
     module.add_class::<subnets::Routes>()?;
     module.add_class::<traces::Trace>()?;
+    module.add_function(wrap_pyfunction!(traces::trace_of_calls, module)?)?;
     module.add_class::<Outcome>()
 }

@@ -1,12 +1,14 @@
 //! Traces of MPI programs.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use fabricsim_traces::loggp::{Outcome, Parameters, simulate};
-use fabricsim_traces::{ANY, Format, Options, Schedule, goal};
+use fabricsim_traces::{ANY, Format, Options, Schedule, goal, records};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use serde_json::json;
 
 use crate::bad_input;
@@ -32,15 +34,8 @@ impl Trace {
             if !(flops_per_s.is_finite() && flops_per_s > 0.0) {
                 return Err(bad_input(format!("--flops {flops_per_s}: must be a number above 0")));
             }
-            let options = Options { flops_per_s };
-            let mut schedule = format.read(Path::new(path), &options).map_err(bad_input)?;
-            if !(compute_scale.is_finite() && compute_scale >= 0.0) {
-                return Err(bad_input(format!("--compute-scale {compute_scale}: must be a number from 0")));
-            }
-            if compute_scale != 1.0 {
-                schedule.scale_computation(compute_scale);
-            }
-            Ok(Self { schedule, file: path.to_owned() })
+            let schedule = format.read(Path::new(path), &Options { flops_per_s }).map_err(bad_input)?;
+            Self::scaled(schedule, path, compute_scale)
         })
     }
 
@@ -99,7 +94,36 @@ impl Trace {
     }
 }
 
+/// The trace of calls that a reader has collected: of each rank records of six 64-bit numbers (`fabricsim_traces::records`), and the ranks of
+/// the communicators from 1 on.
+#[pyfunction]
+pub(crate) fn trace_of_calls(
+    py: Python<'_>,
+    file: &str,
+    ranks: Vec<PyBackedBytes>,
+    groups: BTreeMap<u32, Vec<u32>>,
+    compute_scale: f64,
+) -> PyResult<Trace> {
+    py.detach(|| {
+        let number = |bytes: &[u8]| bytes.try_into().map_or(0, i64::from_ne_bytes);
+        let records: Vec<Vec<i64>> =
+            ranks.iter().map(|bytes| bytes.chunks(size_of::<i64>()).map(number).collect()).collect();
+        let schedule = records::read(file, &records, groups).map_err(bad_input)?;
+        Trace::scaled(schedule, file, compute_scale)
+    })
+}
+
 impl Trace {
+    fn scaled(mut schedule: Schedule, file: &str, compute_scale: f64) -> PyResult<Self> {
+        if !(compute_scale.is_finite() && compute_scale >= 0.0) {
+            return Err(bad_input(format!("--compute-scale {compute_scale}: must be a number from 0")));
+        }
+        if compute_scale != 1.0 {
+            schedule.scale_computation(compute_scale);
+        }
+        Ok(Self { schedule, file: file.to_owned() })
+    }
+
     fn report(&self, outcome: &Outcome, parameters: &Parameters) -> serde_json::Value {
         json!({
             "ranks": self.ranks(),

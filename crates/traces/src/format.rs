@@ -40,7 +40,8 @@ impl Format {
     pub fn of(name: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|(known, _)| *known == name);
         found.map(|(_, format)| format).ok_or_else(|| {
-            let names = Self::ALL.map(|(known, _)| known);
+            // OTF2 archives are read in Python.
+            let names: Vec<&str> = Self::ALL.map(|(known, _)| known).into_iter().chain(["otf2"]).collect();
             format!("no format {name:?}: expected {}{}", names.join(", "), suggestion(name, &names))
         })
     }

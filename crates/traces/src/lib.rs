@@ -11,6 +11,7 @@ pub mod events;
 mod format;
 pub mod goal;
 pub mod loggp;
+pub mod records;
 mod schedule;
 pub mod ti;
 

@@ -9,12 +9,14 @@ from typing import Any
 
 from fabricsim.errors import InputError
 from fabricsim.native import NativeTrace, bad_input, native, waited
+from fabricsim.traces.otf2 import read_otf2
 
 FORMATS = {
     "goal": "GOAL schedule, text or LogGOPSim's binary form",
     "ti": "SimGrid's time-independent trace: the list of its files, or one file",
     "chakra": "Chakra execution trace: one of NAME.0.et, NAME.1.et ..., or NAME",
     "dumpi": "DUMPI trace: NAME.meta, or one of NAME-0000.bin, NAME-0001.bin ...",
+    "otf2": "OTF2 archive: its anchor file NAME.otf2",
 }
 """Names of the formats, with what the path of a trace is."""
 
@@ -71,8 +73,15 @@ class Trace:
             flops_per_s: floating-point operations of a processor in a second, for traces that count them ("ti").
 
         Raises:
-            InputError: the file is no such trace, or damaged: its name, the place, what is allowed.
+            InputError: the file is no such trace, or damaged: its name, the place, what is allowed; or the package
+                `otf2` is not installed, which reads those archives.
         """
+        if format == "otf2":
+            calls = read_otf2(path)
+            with bad_input():
+                return cls(
+                    Path(path), native().trace_of_calls(str(path), calls.ranks, calls.groups, compute_scale)
+                )
         with bad_input():
             return cls(
                 Path(path), waited(lambda: native().Trace(str(path), format, compute_scale, flops_per_s))
