@@ -197,7 +197,7 @@ def trace_of_calls(
 ) -> Trace:
     """The trace of calls that a reader has collected.
 
-    `ranks` are records of six 64-bit numbers (kind, peer or root, tag, bytes or ns, communicator, request) of each rank;
+    `ranks` are for each rank records of six 64-bit numbers (kind, peer or root, tag, bytes or ns, communicator, request);
     `groups` the ranks of the communicators from 1 on.
     """
 
