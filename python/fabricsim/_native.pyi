@@ -197,7 +197,8 @@ def trace_of_calls(
 ) -> Trace:
     """The trace of calls that a reader has collected.
 
-    `ranks` are for each rank records of six 64-bit numbers (kind, peer or root, tag, bytes or ns, communicator, request);
+    `ranks` are records of six 64-bit numbers for each rank (kind, peer or root, tag, bytes or ns, communicator,
+    request);
     `groups` the ranks of the communicators from 1 on.
     """
 

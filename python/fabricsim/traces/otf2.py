@@ -1,6 +1,6 @@
 """Reader of OTF2 archives, as Score-P and other measurement systems write them, by the package `otf2`.
 
-Sizes of collective operations are those that Score-P states (`scorep_mpi_coll_bytes_*`): what is for all counts
+Sizes of collective operations are those that Score-P states (`scorep_mpi_coll_bytes_*`): what goes to all counts
 once for each rank.
 """
 
