@@ -36,11 +36,7 @@ type Sizes = BTreeMap<(u32, u32), Vec<u64>>;
 /// # Errors
 ///
 /// A record with a number that is out of range, and calls that do not fit each other: `file` is the trace's name for messages.
-pub fn read(
-    file: &str,
-    ranks: &[Vec<i64>],
-    groups: BTreeMap<u32, Vec<u32>>,
-) -> Result<Schedule, TraceError> {
+pub fn read(file: &str, ranks: &[Vec<i64>], groups: BTreeMap<u32, Vec<u32>>) -> Result<Schedule, TraceError> {
     let count = ranks.len();
     if let Some((number, &rank)) = groups
         .iter()
@@ -133,9 +129,8 @@ fn event(record: &[i64], sizes: &Sizes, calls: &mut BTreeMap<u32, u32>) -> Resul
         }
         _ => {
             let last = FIRST_COLLECTIVE + COLLECTIVES.len() as i64 - 1;
-            let kind = fields
-                .collective()
-                .ok_or_else(|| format!("kind {}: must be 0 to {last}", fields.kind))?;
+            let kind =
+                fields.collective().ok_or_else(|| format!("kind {}: must be 0 to {last}", fields.kind))?;
             let communicator = fields.communicator()?;
             let number = calls.entry(communicator).or_insert(0);
             let blocks = sizes.get(&(communicator, *number)).map_or(&[][..], Vec::as_slice);
@@ -235,7 +230,8 @@ mod tests {
         let isend = |peer: i64, request: i64| [1, peer, 5, 8, 0, request];
         let irecv = |peer: i64, request: i64| [2, peer, 5, 8, 0, request];
         let wait = |request: i64| [3, 0, 0, 0, 0, request];
-        let both = |rank: i64| vec![irecv(1 - rank, 7), isend(1 - rank, 8), wait(7), wait(8), [0, 0, 0, 50, 0, -1]];
+        let both =
+            |rank: i64| vec![irecv(1 - rank, 7), isend(1 - rank, 8), wait(7), wait(8), [0, 0, 0, 50, 0, -1]];
         let found = schedule(2, both).unwrap();
         assert_eq!(sent(&found), [8, 8]);
         assert_eq!(found.ranks[0].operations().len(), 3);
