@@ -152,10 +152,9 @@ fn parts(kind: Collective, blocks: &[u64], own: u64) -> (Blocks, Blocks) {
         Collective::Bcast | Collective::Reduce | Collective::Allreduce | Collective::Scan => {
             (longest(), longest())
         }
-        Collective::Gather => (Blocks::Same(own), all()),
+        Collective::Gather | Collective::Allgather | Collective::ReduceScatter => (Blocks::Same(own), all()),
         // The root sends what the others get.
         Collective::Scatter => (Blocks::Each(blocks.to_vec()), Blocks::Same(own)),
-        Collective::Allgather | Collective::ReduceScatter => (Blocks::Same(own), all()),
         Collective::Alltoall if is_even => (Blocks::Same(own), Blocks::Same(own)),
         // Not `Same`: all ranks have to take the same algorithm.
         Collective::Alltoall => (Blocks::Each(vec![own; blocks.len()]), Blocks::Each(blocks.to_vec())),
