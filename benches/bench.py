@@ -90,8 +90,10 @@ class Row:
 class Bench:
     """Runs the binary."""
 
-    def __init__(self, binary: Path) -> None:
+    def __init__(self, binary: Path, counted: dict[tuple[str, float], float]) -> None:
         self.binary = binary
+        self.counted = counted
+        """Instructions that are known, by case and load."""
         self.valgrind = shutil.which("valgrind")
 
     def run(
@@ -125,12 +127,14 @@ class Bench:
         duration = "" if case.durations else self.duration_of(case, load, TIMED_HOPS)
         timed = [self.run(case, load, duration) for _ in range(case.runs)]
         ns = statistics.median(run.told["seconds"] / run.hops * 1e9 for run in timed)
+        told = round(timed[0].told["offered_load"], 3) if load is None else load
+        known = self.counted.get((case.name, told))
         return Row(
             case=case.name,
-            load=round(timed[0].told["offered_load"], 3) if load is None else load,
+            load=told,
             packet_hops_per_s=round(1e9 / ns),
             ns_per_packet_hop=round(ns, 1),
-            instructions_per_packet_hop=self.instructions(case, load),
+            instructions_per_packet_hop=self.instructions(case, load) if known is None else known,
             peak_mb=max((round(run.peak_mb, 1) for run in timed if run.peak_mb is not None), default=None),
         )
 
@@ -272,12 +276,21 @@ def main() -> None:
     parser.add_argument("case", nargs="*", help="cases of benches/cases.toml; by default all")
     parser.add_argument("--binary", type=Path, required=True, help="the program bench_case")
     parser.add_argument("--out", type=Path, default=ROOT / "bench.json", help="where the figures go")
+    parser.add_argument(
+        "--counted",
+        type=Path,
+        help="figures of this very program, as --out: their instructions count, and only times are measured",
+    )
     parser.add_argument("--page", action="store_true", help="write docs/performance.md, too")
     parser.add_argument(
         "--saturation", action="store_true", help="measure where the cases saturate, nothing else"
     )
     wanted = parser.parse_args()
-    bench = Bench(wanted.binary)
+    counted = [] if wanted.counted is None else json.loads(wanted.counted.read_text())
+    known = {
+        (row["case"], row["load"]): row["instructions_per_packet_hop"] for row in counted if "case" in row
+    }
+    bench = Bench(wanted.binary, known)
     if wanted.saturation:
         for case in cases(wanted.case):
             if case.saturation is not None:

@@ -277,7 +277,8 @@ class _Reader:
 
 
 def _is_world(group: Any) -> bool:
-    return group.group_type.name == "COMM_LOCATIONS" and group.paradigm.name == "MPI"
+    kind, paradigm = str(group.group_type.name), str(group.paradigm.name)
+    return kind == "COMM_LOCATIONS" and paradigm == "MPI"
 
 
 def _erase(rank: _Rank, place: int) -> None:
