@@ -184,3 +184,40 @@ def test_a_rate_that_the_fabric_overrules_is_named(opensm: Path, tmp_path: Path,
     for value, overruled in (("200 Gb/s", True), ("100 Gb/s", False)):
         warnings = fs.Experiment.from_file(out, set={"links.all.rate": value}).warnings()
         assert any("links.all.rate" in one for one in warnings) == overruled, warnings
+
+
+def test_every_table_has_guids_beside_its_names(opensm: Path, tmp_path: Path, command: Command) -> None:
+    """Descriptions may be equal, GUIDs are not. Two runs have all tables that name hosts, switches or links."""
+    out = tmp_path / "net.toml"
+    command("import", "ibnetdiscover", opensm / "tool-outputs" / "ibnetdiscover.txt", "--out", out)
+    common = {"run.duration": "20 us", "run.warmup": "1 us", "traffic.0.injection": "saturating"}
+    measured = {"measure.link_series": True, "measure.exchanges": 10, "measure.router_counters": True}
+    settings: list[dict[str, object]] = [
+        {"congestion_control.algorithm": "infiniband"},
+        {"transport.mode": "ordered"},
+        {"queue_pairs.verb": "write", "host.mtu": "4142 B"},
+    ]
+    columns = {"source": "source_", "destination": "destination_", "host": "", "router": "", "peer": "peer_"}
+    seen = set()
+    for extra in settings:
+        result = fs.run(out, set={**common, **measured, **extra})
+        nodes = result.frames["nodes"].set_index("name")
+        for table, frame in result.frames.items():
+            for column, prefix in columns.items():
+                if column not in frame or table == "port_counters":
+                    continue
+                seen.add((table, column))
+                named = frame[frame[column] != "*"]
+                assert named[f"{prefix}guid"].tolist() == nodes["guid"][named[column]].tolist(), table
+                assert named[f"{prefix}lid"].tolist() == nodes["lid"][named[column]].tolist(), table
+            for column in {"link", "root"} & set(frame.columns):
+                if table == "links" and column == "root":
+                    continue
+                seen.add((table, column))
+                ends = frame[column].str.split("->", expand=True)
+                for end, prefix in enumerate(("from_", "to_")):
+                    names = ends[end].str.replace(r" #\d+$", "", regex=True).tolist() if len(frame) else []
+                    assert frame[f"{prefix}guid"].tolist() == nodes["guid"][names].tolist(), table
+    tables = {table for table, _ in seen}
+    assert tables >= {"flows", "series", "hosts", "hosts_series", "links", "link_series", "congestion_trees"}
+    assert tables >= {"congestion_series", "congestion_flows", "transport", "exchanges", "queue_pairs"}

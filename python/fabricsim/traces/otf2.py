@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import importlib
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -105,11 +106,17 @@ def read_otf2(path: Path | str) -> Calls:
         raise InputError("OTF2 archives are read by the package otf2: pip install otf2") from error
     if not Path(path).is_file():
         raise InputError(f"{path}: there is no such file: expected the anchor file of an archive, NAME.otf2")
+    with _damage(path):
+        opened = otf2.reader.open(str(path))
+    with opened as trace:
+        return _Reader(str(path), trace).read()
+
+
+@contextmanager
+def _damage(path: Path | str) -> Iterator[None]:
+    """What the package raises about an archive: it has several kinds of errors, and no common one."""
     try:
-        with otf2.reader.open(str(path)) as trace:
-            return _Reader(str(path), trace).read()
-    except InputError:
-        raise
+        yield
     except Exception as error:
         raise InputError(f"{path}: no OTF2 archive, or damaged: {error}") from error
 
@@ -130,14 +137,19 @@ class _Reader:
         self.mpi_regions: dict[int, bool] = {}
 
     def read(self) -> Calls:
-        for location, event in self.trace.events:
+        for location, event in self.events():
             rank = self.ranks.get(location)
             if rank is None:
                 continue
             name = type(event).__name__
             take = _EVENTS.get(name)
             if take is not None:
-                take(self, rank, event)
+                try:
+                    take(self, rank, event)
+                except OverflowError as error:
+                    raise InputError(
+                        f"{self.path}: rank {rank.number}: {event}: a number beyond 2^63"
+                    ) from error
             elif name in _ONE_SIDED:
                 raise InputError(
                     f"{self.path}: rank {rank.number}: {name}: one-sided communication is not replayed"
@@ -148,6 +160,16 @@ class _Reader:
             _drop_unfinished(rank)
         groups = {number: members for number, members in self.members.items() if number > 0}
         return Calls([rank.records.tobytes() for rank in self.ranks.values()], groups)
+
+    def events(self) -> Iterator[tuple[Any, Any]]:
+        with _damage(self.path):
+            events = iter(self.trace.events)
+        while True:
+            with _damage(self.path):
+                following = next(events, None)
+            if following is None:
+                return
+            yield following
 
     def enter(self, rank: _Rank, event: Any) -> None:
         if not self.is_mpi(event.region):
@@ -169,7 +191,7 @@ class _Reader:
         reference = region._ref
         found = self.mpi_regions.get(reference)
         if found is None:
-            found = self.mpi_regions[reference] = region.paradigm.name == "MPI"
+            found = self.mpi_regions[reference] = _name(region.paradigm) == "MPI"
         return found
 
     def send(self, rank: _Rank, event: Any) -> None:
@@ -238,13 +260,12 @@ class _Reader:
         communicator = self.communicator(event.communicator)
         if communicator == _SELF:
             return
-        kind = _OPERATIONS.get(event.collective_op.name, "barrier")
+        operation = _name(event.collective_op)
+        kind = _OPERATIONS.get(operation, "barrier")
         members = self.members[communicator]
         root = event.root if event.root < len(members) else 0
         me = members.index(rank.number)
-        block = _block(
-            event.collective_op.name, event.size_sent, event.size_received, len(members), me == root
-        )
+        block = _block(operation, event.size_sent, event.size_received, len(members), me == root)
         rank.add(4 + _COLLECTIVES.index(kind), root, 0, block, communicator)
 
     def message(
@@ -264,8 +285,8 @@ class _Reader:
             return known
         if not hasattr(of, "group"):
             raise InputError(f"{self.path}: communicator {of.name}: intercommunicators are not replayed")
-        members = [self.ranks[location].number for location in of.group.members]
-        if of.group.group_type.name == "COMM_SELF" or not members:
+        members = [self.ranks[location].number for location in of.group.members if location in self.ranks]
+        if _name(of.group.group_type) == "COMM_SELF" or not members:
             number = _SELF
         elif members == self.members[0]:
             number = 0
@@ -277,8 +298,12 @@ class _Reader:
 
 
 def _is_world(group: Any) -> bool:
-    kind, paradigm = str(group.group_type.name), str(group.paradigm.name)
-    return kind == "COMM_LOCATIONS" and paradigm == "MPI"
+    return _name(group.group_type) == "COMM_LOCATIONS" and _name(group.paradigm) == "MPI"
+
+
+def _name(value: object) -> str:
+    """Name of a value of one of the package's enumerations, which have it in their `repr` alone."""
+    return repr(value).rpartition(".")[2]
 
 
 def _erase(rank: _Rank, place: int) -> None:
