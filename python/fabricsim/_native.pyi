@@ -90,7 +90,7 @@ def run_perftest(
 def warnings(text: str, file: str, base: str, overrides: list[tuple[str, str]]) -> list[str]:
     """Warnings about settings that are allowed and probably not intended, a text for each.
 
-    Builds the network only if there is a transport, whose times depend on it.
+    Builds the network only if there is a transport, whose times depend on it, and reads it if it is in a file.
     """
 
 def describe(text: str, file: str, base: str, overrides: list[tuple[str, str]]) -> str:
@@ -169,7 +169,7 @@ def route_subnet(request: dict[str, object]) -> Routes:
 
 @final
 class Routes:
-    """A routed subnet. Its files are written when they are asked for."""
+    """A routed subnet. Its files are written when they are needed."""
 
     def report(self) -> str:
         """The report, a JSON object."""

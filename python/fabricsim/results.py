@@ -14,7 +14,7 @@ from fabricsim.errors import InputError
 from fabricsim.hosts import Groups
 from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
-from fabricsim.native import NativeOutcome
+from fabricsim.native_types import NativeOutcome
 from fabricsim.shown import Shown
 from fabricsim.sums import groups_of, sums
 

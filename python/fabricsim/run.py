@@ -12,7 +12,8 @@ from typing import Any
 
 from fabricsim.errors import InputError, InterruptedBuildError, StoreError
 from fabricsim.memory import Allowance, allowance
-from fabricsim.native import POLL_S, NativeControl, NativeOutcome, bad_input, native
+from fabricsim.native import POLL_S, bad_input, native
+from fabricsim.native_types import NativeControl, NativeOutcome
 from fabricsim.results import Result, frames_of
 from fabricsim.spec import Experiment, as_experiment
 from fabricsim.store import Reservation, read_folder, rescue

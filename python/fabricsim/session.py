@@ -15,7 +15,8 @@ from typing import Any, Literal, TypeVar, cast
 from fabricsim.errors import InputError
 from fabricsim.lazy import pandas as pd
 from fabricsim.memory import Allowance, allowance
-from fabricsim.native import POLL_S, NativeControl, NativeSession, bad_input, native
+from fabricsim.native import POLL_S, bad_input, native
+from fabricsim.native_types import NativeControl, NativeSession
 from fabricsim.results import Result, frame_of
 from fabricsim.run import result_of
 from fabricsim.spec import Experiment, as_experiment

@@ -92,7 +92,7 @@ fn check(py: Python<'_>, text: &str, file: &str, base: &str, overrides: Override
 }
 
 /// Warnings about settings of an experiment that are allowed and probably not intended, a text for each. Builds the
-/// network only if there is a transport, whose times depend on it.
+/// network only if there is a transport, whose times depend on it, and reads it if it is in a file.
 #[pyfunction]
 fn warnings(
     py: Python<'_>,
@@ -101,14 +101,13 @@ fn warnings(
     base: &str,
     overrides: Overrides,
 ) -> PyResult<Vec<String>> {
-    let experiment = fabricsim_spec::read(text, file, &overrides).map_err(bad_input)?;
-    if experiment.transport.mode == fabricsim_spec::OrderingMode::None {
-        // A wrong experiment has an error, and no warnings beside it.
-        let is_right = fabricsim_spec::check(&experiment, file).is_ok();
-        return Ok(if is_right { fabricsim_spec::warnings(&experiment) } else { Vec::new() });
-    }
-    let prepared = py.detach(|| prepare(text, file, base, &overrides))?;
-    Ok(simulation::setting_warnings(&prepared))
+    py.detach(|| {
+        let experiment = fabricsim_spec::read(text, file, &overrides).map_err(bad_input)?;
+        if let Some(found) = simulation::early_warnings(&experiment, Path::new(base), file) {
+            return Ok(found);
+        }
+        Ok(simulation::setting_warnings(&prepare(text, file, base, &overrides)?))
+    })
 }
 
 /// Bytes of memory that this process may still allocate; none if the system does not report it.

@@ -12,6 +12,7 @@ use crate::control::{Control, Phase};
 use crate::outcome::{Invariants, Outcome, Status};
 use crate::plan::Run;
 use crate::recording::{self, Recording};
+use crate::setting_warnings::setting_warnings;
 use crate::{identity, nodes, port_counters, queue_pairs, subnet, transports};
 
 impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
@@ -146,14 +147,6 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
             queue_pairs: None,
         }
     }
-}
-
-/// Warnings about settings that are allowed and probably not intended.
-pub fn setting_warnings(prepared: &Prepared) -> Vec<String> {
-    let mut found = fabricsim_spec::warnings(&prepared.experiment);
-    found.extend(fabricsim_topology::overruled(&prepared.graph, &prepared.experiment));
-    found.extend(fabricsim_engine::warnings(prepared));
-    found
 }
 
 /// The recorders of all partitions as one.

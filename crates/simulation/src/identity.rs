@@ -84,13 +84,15 @@ pub(crate) fn add(tables: &mut [Table], experiment: &Experiment, graph: &Graph) 
     for table in tables {
         let name = table.name;
         for &(_, column, names) in NODES.iter().filter(|entry| entry.0 == name) {
-            let ports: Vec<_> = names_of(table, column).map(|name| nodes.get(name).copied()).collect();
+            let Some(given) = names_of(table, column) else { continue };
+            let ports: Vec<_> = given.iter().map(|name| nodes.get(name.as_str()).copied()).collect();
             add_columns(table, names, &ports, subnet);
         }
         for &(_, column) in LINKS.iter().filter(|entry| entry.0 == name) {
+            let Some(given) = names_of(table, column) else { continue };
+            let ends: Vec<_> = given.iter().map(|name| links.get(name).copied()).collect();
             for (end, names) in [(0, &FROM), (1, &TO)] {
-                let ports: Vec<_> =
-                    names_of(table, column).map(|name| links.get(name).map(|ends| ends[end])).collect();
+                let ports: Vec<_> = ends.iter().map(|ends| ends.map(|ends| ends[end])).collect();
                 add_columns(table, names, &ports, subnet);
             }
         }
@@ -110,13 +112,12 @@ pub(crate) fn empty() -> Vec<Table> {
     nodes.chain(LINKS.iter().map(|&(table, _)| with(table, &[&FROM, &TO]))).collect()
 }
 
-fn names_of<'a>(table: &'a Table, column: &str) -> impl Iterator<Item = &'a str> + use<'a> {
-    let data = table.columns.iter().find(|found| found.name == column).map(|found| &found.data);
-    let names = match data {
-        Some(Data::Text(names)) => names.as_slice(),
-        _ => &[],
-    };
-    names.iter().map(String::as_str)
+/// The names in a column; `None` if the run has not recorded it.
+fn names_of<'a>(table: &'a Table, column: &str) -> Option<&'a [String]> {
+    match &table.columns.iter().find(|found| found.name == column)?.data {
+        Data::Text(names) => Some(names),
+        _ => None,
+    }
 }
 
 fn nodes<'a>(graph: &'a Graph, identity: &Identity) -> BTreeMap<&'a str, PortId> {

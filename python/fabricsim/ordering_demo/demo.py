@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
 from fabricsim.errors import FabricsimError, InputError
-from fabricsim.native import NativeOrderingNetwork, bad_input, native
+from fabricsim.native import bad_input, native
+from fabricsim.native_types import NativeOrderingNetwork
 from fabricsim.ordering_demo.options import DEFAULTS, ENDPOINT, NETWORK, DemoOptions
 from fabricsim.ordering_demo.process import GRACE_S, POLL_S, Counters, Process, Task, wait
 

@@ -14,7 +14,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from fabricsim.native import NativeOrderingStop, native
+from fabricsim.native import native
+from fabricsim.native_types import NativeOrderingStop
 
 
 def _data(task: dict[str, Any]) -> bytes:

@@ -14,7 +14,8 @@ from fabricsim.captures import written
 from fabricsim.errors import InputError
 from fabricsim.lazy import pandas as pd
 from fabricsim.memory import Allowance, allowance
-from fabricsim.native import NativePrograms, bad_input, native, waited
+from fabricsim.native import bad_input, native, waited
+from fabricsim.native_types import NativePrograms
 from fabricsim.programs.context import ProgramContext, picoseconds
 from fabricsim.programs.notes import Note
 from fabricsim.programs.scheduler import Scheduler

@@ -15,7 +15,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from fabricsim.errors import InputError
-from fabricsim.native import NativePrograms
+from fabricsim.native_types import NativePrograms
 from fabricsim.programs.errors import ProgramError, ProgramsBlockedError
 
 if TYPE_CHECKING:

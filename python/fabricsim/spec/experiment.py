@@ -14,7 +14,8 @@ from typing import Any, cast
 import tomli_w
 
 from fabricsim.errors import InputError
-from fabricsim.native import Overrides, bad_input, native, waited
+from fabricsim.native import bad_input, native, waited
+from fabricsim.native_types import Overrides
 from fabricsim.shown import Shown
 from fabricsim.spec.adapter import Adapter
 from fabricsim.spec.congestion import CongestionControl
@@ -175,7 +176,7 @@ class Experiment(Shown):
             return cast("dict[str, Any]", json.loads(waited(lambda: native().check(*self.arguments()))))
 
     def warnings(self) -> list[str]:
-        """Warnings about settings that are allowed and probably not intended. Builds no network.
+        """Warnings about settings that are allowed and probably not intended. A graph file is read for that.
 
         Raises:
             InputError: it is invalid.

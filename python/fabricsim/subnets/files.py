@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fabricsim.errors import InputError
-from fabricsim.native import File
+from fabricsim.native_types import File
 
 
 def load(path: Path | str) -> File:

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from fabricsim.errors import FabricsimError, InputError
-from fabricsim.native import NativeRoutes, bad_input, native, waited
+from fabricsim.native import bad_input, native, waited
+from fabricsim.native_types import NativeRoutes
 from fabricsim.subnets.advice import advice
 from fabricsim.subnets.files import load, load_optional
 from fabricsim.subnets.matrix import Demand
@@ -83,7 +84,7 @@ class Routed:
     `engine_cpu_s` (those of the engine alone; None for tables), `findings` (what is odd about given tables, each with
     `kind`, `text`, `file`, `line`), `advice`."""
     native: NativeRoutes
-    """The routes in the engine, of which files are written when they are asked for."""
+    """The routes in the engine, of which files are written when they are needed."""
     settings: Settings
     """What was asked."""
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from fabricsim.errors import InputError
-from fabricsim.native import NativeTrace, bad_input, native, waited
+from fabricsim.native import bad_input, native, waited
+from fabricsim.native_types import NativeTrace
 from fabricsim.traces.otf2 import read_otf2
 
 FORMATS = {

@@ -12,7 +12,7 @@ from fabricsim.verbs.migration import IBV_MIG_REARM
 from fabricsim.verbs.qp import QP, QPAttr
 
 if TYPE_CHECKING:
-    from fabricsim.native import NativeConnectionAdapter
+    from fabricsim.native_types import NativeConnectionAdapter
     from fabricsim.verbs.context import Context
 
 

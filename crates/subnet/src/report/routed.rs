@@ -1,4 +1,4 @@
-//! A routed subnet, and its files: they are written when they are asked for, since those of a large subnet have gigabytes.
+//! A routed subnet, and its files: they are written when they are needed, since those of a large subnet have gigabytes.
 
 use std::borrow::Cow;
 
@@ -24,7 +24,7 @@ impl Routed {
     ///
     /// # Errors
     ///
-    /// Hops were asked for, and given tables are of a subnet that has no shortest paths.
+    /// Hops are in the form, and given tables are of a subnet that has no shortest paths.
     pub fn tables(&self, form: TableForm) -> Result<String, RouteError> {
         match (&self.answer, form) {
             (Answer::Computed(routing), TableForm::Fdbs) => routing.to_fdbs(&self.subnet),

@@ -60,10 +60,11 @@ impl Device {
     /// Sets the P_Key table of the port, as a subnet manager does (`IBV_EVENT_PKEY_CHANGE`). A queue pair has the key at its index from now on;
     /// where there is none, no other port accepts its packets.
     pub fn set_p_keys(&mut self, table: Vec<PKey>) {
-        if self.subnet.p_keys == table {
+        let is_same = self.p_keys() == table;
+        self.subnet.p_keys = table;
+        if is_same {
             return;
         }
-        self.subnet.p_keys = table;
         for index in 0..self.qps.len() {
             let place = self.qps[index].as_ref().and_then(|qp| qp.attributes.p_key_index);
             let Some(key) = place.map(|place| self.p_key(place).unwrap_or_default()) else { continue };
@@ -74,10 +75,14 @@ impl Device {
         self.events.push_back(AsyncEvent::PartitionKeysChanged);
     }
 
+    /// The P_Key table of the port.
+    fn p_keys(&self) -> &[PKey] {
+        if self.subnet.p_keys.is_empty() { &[PKey::DEFAULT] } else { &self.subnet.p_keys }
+    }
+
     /// The P_Key of the port with an index.
     pub(super) fn p_key(&self, index: u16) -> Result<PKey, String> {
-        let table: &[PKey] =
-            if self.subnet.p_keys.is_empty() { &[PKey::DEFAULT] } else { &self.subnet.p_keys };
+        let table = self.p_keys();
         table.get(usize::from(index)).copied().ok_or_else(|| {
             let has = match table.len() {
                 1 => "one entry, with index 0".to_owned(),

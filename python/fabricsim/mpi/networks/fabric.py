@@ -10,7 +10,8 @@ from typing import Any, cast
 from fabricsim.errors import InputError
 from fabricsim.memory import Allowance, allowance
 from fabricsim.mpi.endpoint import Arrival
-from fabricsim.native import NativeMpiPrograms, NativePrograms, bad_input, native, waited
+from fabricsim.native import bad_input, native, waited
+from fabricsim.native_types import NativeMpiPrograms, NativePrograms
 from fabricsim.programs import Scheduler
 from fabricsim.programs.context import picoseconds
 from fabricsim.results import Result

@@ -18,7 +18,8 @@ from typing import Any, cast
 from fabricsim.errors import InputError
 from fabricsim.mpi.endpoint import ANY, SYNCHRONOUS, Arrival
 from fabricsim.mpi.networks.clock import Clock
-from fabricsim.native import NativePrograms, bad_input, native
+from fabricsim.native import bad_input, native
+from fabricsim.native_types import NativePrograms
 from fabricsim.programs import Scheduler
 
 LONGEST_POLL_PS = 1_000_000

@@ -1,0 +1,32 @@
+//! Warnings about settings that are allowed and probably not intended.
+
+use std::path::Path;
+
+use fabricsim_engine::Prepared;
+use fabricsim_spec::{Experiment, OrderingMode, Topology};
+
+/// Warnings about settings that are allowed and probably not intended.
+pub fn setting_warnings(prepared: &Prepared) -> Vec<String> {
+    let mut found = fabricsim_spec::warnings(&prepared.experiment);
+    found.extend(fabricsim_topology::overruled(&prepared.graph, &prepared.experiment));
+    found.extend(fabricsim_engine::warnings(prepared));
+    found
+}
+
+/// The same for an experiment of which no network is built: one in a graph file is read. `None` if they depend on the network, since there is an
+/// ordering protocol. A wrong experiment has an error, and no warnings beside it.
+pub fn early_warnings(experiment: &Experiment, base: &Path, file: &str) -> Option<Vec<String>> {
+    if experiment.transport.mode != OrderingMode::None {
+        return None;
+    }
+    if fabricsim_spec::check(experiment, file).is_err() {
+        return Some(Vec::new());
+    }
+    let mut found = fabricsim_spec::warnings(experiment);
+    if matches!(experiment.topology, Topology::File { .. } | Topology::Inline { .. })
+        && let Ok(graph) = fabricsim_topology::build(experiment, base, file)
+    {
+        found.extend(fabricsim_topology::overruled(&graph, experiment));
+    }
+    Some(found)
+}
