@@ -190,7 +190,13 @@ def test_every_table_has_guids_beside_its_names(opensm: Path, tmp_path: Path, co
     """Descriptions may be equal, GUIDs are not. Two runs have all tables that name hosts, switches or links."""
     out = tmp_path / "net.toml"
     command("import", "ibnetdiscover", opensm / "tool-outputs" / "ibnetdiscover.txt", "--out", out)
-    common = {"run.duration": "20 us", "run.warmup": "1 us", "traffic.0.load": 0.9, "routing.engine": "updn"}
+    common = {
+        "run.duration": "20 us",
+        "run.warmup": "1 us",
+        "traffic.0.load": 0.9,
+        "routing.engine": "dfsssp",
+        "switch.virtual_lanes": 8,
+    }
     measured = {"measure.link_series": True, "measure.router_counters": True}
     settings: list[dict[str, object]] = [
         {"congestion_control.algorithm": "infiniband"},

@@ -113,3 +113,14 @@ def test_a_missing_index_is_refused() -> None:
             ctx.query_pkey(1)
 
     v.run(None, {"H0": program})
+
+
+def test_what_is_due_at_the_beginning_happens() -> None:
+    """A link that fails at time 0 does so before the first program has to wait for it."""
+
+    def program(ctx: v.Context) -> str:
+        return _write(ctx, v.QPAttr(timeout=1, retry_cnt=1))
+
+    plan = [{"link": "H3-L1S1", "at": "0 ns"}]
+    run = v.run(FABRIC, dict.fromkeys(PEER, program), set={"faults.plan": plan})
+    assert run.values["H0"] == "IBV_WC_RETRY_EXC_ERR"

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use fabricsim_engine::Prepared;
 use fabricsim_model::{Data, Table};
 use fabricsim_spec::Experiment;
 use fabricsim_subnet::{PortId, Subnet};
 use fabricsim_topology::{Graph, Identity};
+
+use crate::outcome::Outcome;
 
 /// Names of the columns of a port: GUID of its node, base LID, and its number where it is given.
 struct Ends {
@@ -46,18 +49,12 @@ const TO: Ends = Ends {
 };
 
 /// Tables, and their columns that name nodes. (`port_counters` has GUIDs of its own.)
-const NODES: [(&str, &str, &Ends); 21] = [
+const NODES: [(&str, &str, &Ends); 15] = [
     ("nodes", "name", &NODE_PORT),
     ("hosts", "host", &NODE_PORT),
     ("hosts_series", "host", &NODE),
     ("flows", "source", &SOURCE),
     ("flows", "destination", &DESTINATION),
-    ("series", "source", &SOURCE),
-    ("series", "destination", &DESTINATION),
-    ("congestion_series", "source", &SOURCE),
-    ("congestion_series", "destination", &DESTINATION),
-    ("congestion_flows", "source", &SOURCE),
-    ("congestion_flows", "destination", &DESTINATION),
     ("transport", "host", &NODE),
     ("transport_series", "host", &NODE),
     ("exchanges", "host", &NODE),
@@ -69,6 +66,9 @@ const NODES: [(&str, &str, &Ends); 21] = [
     ("verbs_queue_pairs", "peer", &PEER),
     ("mpi_ranks", "host", &NODE),
 ];
+
+/// Tables that name flows, in the column `flow`: from->to.
+const FLOWS: [&str; 3] = ["series", "congestion_series", "congestion_flows"];
 
 /// Tables, and their columns that name directions of links.
 const LINKS: [(&str, &str); 3] = [("links", "link"), ("link_series", "link"), ("congestion_trees", "root")];
@@ -88,6 +88,17 @@ pub(crate) fn add(tables: &mut [Table], experiment: &Experiment, graph: &Graph) 
             let ports: Vec<_> = given.iter().map(|name| nodes.get(name.as_str()).copied()).collect();
             add_columns(table, names, &ports, subnet);
         }
+        if FLOWS.contains(&name)
+            && let Some(given) = names_of(table, "flow")
+        {
+            let ends: Vec<_> = given.iter().map(|flow| flow.split_once("->").unwrap_or_default()).collect();
+            let ports =
+                |of: &dyn Fn((&str, &str)) -> Option<PortId>| ends.iter().map(|&ends| of(ends)).collect();
+            let (sources, destinations): (Vec<_>, Vec<_>) =
+                (ports(&|ends| nodes.get(ends.0).copied()), ports(&|ends| nodes.get(ends.1).copied()));
+            add_columns(table, &SOURCE, &sources, subnet);
+            add_columns(table, &DESTINATION, &destinations, subnet);
+        }
         for &(_, column) in LINKS.iter().filter(|entry| entry.0 == name) {
             let Some(given) = names_of(table, column) else { continue };
             let ends: Vec<_> = given.iter().map(|name| links.get(name).copied()).collect();
@@ -96,6 +107,15 @@ pub(crate) fn add(tables: &mut [Table], experiment: &Experiment, graph: &Graph) 
                 add_columns(table, names, &ports, subnet);
             }
         }
+    }
+}
+
+impl Outcome {
+    /// Adds a table, with these columns.
+    pub(crate) fn add_table(&mut self, table: Table, prepared: &Prepared) {
+        let mut tables = [table];
+        add(&mut tables, &prepared.experiment, &prepared.graph);
+        self.tables.extend(tables);
     }
 }
 
@@ -109,7 +129,9 @@ pub(crate) fn empty() -> Vec<Table> {
         table
     };
     let nodes = NODES.iter().map(|&(table, _, names)| with(table, &[names]));
-    nodes.chain(LINKS.iter().map(|&(table, _)| with(table, &[&FROM, &TO]))).collect()
+    let flows = FLOWS.iter().map(|&table| with(table, &[&SOURCE, &DESTINATION]));
+    let links = LINKS.iter().map(|&(table, _)| with(table, &[&FROM, &TO]));
+    nodes.chain(flows).chain(links).collect()
 }
 
 /// The names in a column; `None` if the run has not recorded it.

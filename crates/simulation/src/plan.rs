@@ -161,7 +161,11 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
                 return Stop::Ended;
             }
         }
-        let mut how = Advance::Reached;
+        // What is due now, such as the first sweep of a subnet manager, happens even if no time passes.
+        let mut how = self.advance_session(self.session.now(), control);
+        if how == Advance::Stopped {
+            return Stop::Stopped;
+        }
         while self.session.now() < until {
             let checkpoint = self.checkpoint();
             how = self.advance_session(until.min(checkpoint).min(self.next_look()), control);

@@ -2,6 +2,8 @@
 
 mod ranks;
 
+use std::sync::Arc;
+
 use fabricsim_mpi::{Awaited as Thing, Environment};
 use fabricsim_mpi::{MpiError, Turn, World};
 use fabricsim_session::{Awaited, Wait};
@@ -176,8 +178,9 @@ impl MpiRun {
             .collect();
         let counts: Vec<_> = (0..self.world.size()).map(|rank| self.world.counts(rank)).collect();
         let table = ranks::table(&names, &counts);
+        let prepared = Arc::clone(self.programs.prepared());
         let mut outcome = self.programs.finish(control);
-        outcome.tables.push(table);
+        outcome.add_table(table, &prepared);
         outcome
     }
 }

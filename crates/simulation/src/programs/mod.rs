@@ -313,8 +313,9 @@ impl ProgramRun {
         let rows = self.rows();
         let names: Vec<&str> = self.prepared.graph.hosts.iter().map(|host| host.name.as_str()).collect();
         let pairs = table(&rows, &names);
+        let prepared = Arc::clone(&self.prepared);
         let mut outcome = self.run.finish(control);
-        outcome.tables.push(pairs);
+        outcome.add_table(pairs, &prepared);
         outcome
     }
 
