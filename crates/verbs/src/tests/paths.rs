@@ -232,6 +232,30 @@ fn queue_pairs_of_a_partition_hear_each_other_only() {
     );
 }
 
+/// A manager sets the table of a port: queue pairs have the key at their index from then on, or are heard by no other, until it is there again.
+#[test]
+fn a_changed_table_changes_the_keys_of_queue_pairs() {
+    let table =
+        |third: Option<u16>| [Some(0xffff), Some(0x8001), third].into_iter().flatten().map(PKey).collect();
+    for (third, reaches) in [(Some(0x8002), true), (Some(0x8003), false), (None, false)] {
+        let mut pair = pair();
+        let ends = connected(&mut pair, |_, steps| steps[0].p_key_index = Some(2));
+        for (change, is_new) in [(third, third != Some(0x8002)), (third, false)] {
+            pair.devices[0].set_p_keys(table(change));
+            let event = pair.devices[0].async_event();
+            assert_eq!(event, is_new.then_some(AsyncEvent::PartitionKeysChanged), "{third:?}");
+        }
+        write(&mut pair, &ends, 1);
+        pair.run(Time::ms(2));
+        let status = pair.poll(0, ends[0].cq)[0].status;
+        assert_eq!(status == Status::Success, reaches, "{third:?}: {status:?}");
+    }
+    // A port without a table has that of the default partition: to set it changes nothing.
+    let mut plain = Pair::new(Costs::LEAST);
+    plain.devices[0].set_p_keys(vec![PKey::DEFAULT]);
+    assert_eq!(plain.devices[0].async_event(), None);
+}
+
 /// Arms both ends: each has had a packet of the other one since that was loaded.
 fn armed(pair: &mut Pair) -> [End; 2] {
     let ends = connected(pair, |_, _| {});
