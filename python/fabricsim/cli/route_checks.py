@@ -36,6 +36,18 @@ def check(fabric: Path, given: Mapping[str, Any]) -> None:
     """
     _check_names(given)
     _check_effect(fabric, given)
+    _check_outputs(given)
+
+
+def _check_outputs(given: Mapping[str, Any]) -> None:
+    """Refuses one file for two outputs."""
+    seen: dict[Path, str] = {}
+    for option in ("--lfts", "--fabric-out", "--sl2vl", "--path-sls", "--opensm-conf", "--loads", "--plot"):
+        if given[option] is None:
+            continue
+        other = seen.setdefault(Path(given[option]).resolve(), option)
+        if other != option:
+            raise InputError(f"{other} and {option} name the same file, {given[option]}: choose two")
 
 
 def check_lmc(fabric: Path, given: int | None, found: int, tables: Path | None) -> None:

@@ -100,6 +100,12 @@ def _deadlock(report: Report) -> Iterator[str]:
         f"Packets may wait for each other for ever: {len(names)} channels depend on each other in a cycle, beginning "
         f"with {names[0]}."
     )
+    if deadlock["cures"] is None:
+        yield (
+            "The subnet is large: no engine without such a cycle was looked for. Try updn with roots, dfsssp, lash or nue "
+            "(--engine)."
+        )
+        return
     cures = [
         f"{cure['engine']} ({_number(cure['lanes'], 'virtual lane', 'virtual lanes')}, at most "
         f"{cure['link_load_max']:,} paths on a link)"

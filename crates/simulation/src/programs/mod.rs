@@ -11,6 +11,7 @@ use fabricsim_engine::Prepared;
 use fabricsim_measure::Recorder;
 use fabricsim_protocols::infiniband::QueuePairState;
 use fabricsim_session::{Feed, Next, Scheduler, Wait};
+use fabricsim_spec::SubnetStart;
 use fabricsim_topology::Identity;
 use fabricsim_units::{HostId, Time};
 use fabricsim_verbs::{
@@ -348,9 +349,10 @@ fn introduce(run: &mut Run<Arc<Prepared>, Feed<Recorder>>, prepared: &Prepared, 
         let groups = prepared.workload.groups.iter().enumerate();
         let joined = groups.filter(|(_, group)| group.members.binary_search(&host).is_ok());
         let groups = joined.map(|(number, _)| number as u16).collect();
-        // A subnet manager sets the table; up to then it is as after power-on.
-        let given =
-            prepared.workload.partitions.iter().filter(|_| prepared.experiment.subnet_manager.is_none());
+        // A subnet manager that begins with an unconfigured fabric sets the table; up to then it is as after power-on.
+        let manager = prepared.experiment.subnet_manager.as_ref();
+        let is_set = manager.is_none_or(|manager| manager.start == SubnetStart::Configured);
+        let given = prepared.workload.partitions.iter().filter(|_| is_set);
         let keys = given.flat_map(|partitions| partitions.keys_of(host));
         let p_keys = std::iter::once(PKey::DEFAULT).chain(keys.map(PKey)).collect();
         if let Some(device) = run.session().engine_mut().device(host) {

@@ -125,7 +125,7 @@ pub fn link_rows(
 
 /// Names of paths from a switch's first port that is not the destination.
 pub(super) fn lost_paths(fabric: &Fabric<'_>, lost: &[(usize, usize)]) -> Vec<LostPath> {
-    let name = |id: PortId| fabric.subnet.node(id.node).description.clone();
+    let name = |id: PortId| fabric.subnet.unique_name(fabric.subnet.node(id.node));
     let path = |&(at, lid): &(usize, usize)| {
         let is_source = |end: &&crate::fabric::EndPort| {
             !end.is_switch && end.switch as usize == at && !end.lids().contains(&lid)
@@ -146,7 +146,7 @@ pub(super) fn link_use(fabric: &Fabric<'_>, loads: &[u64], transit: &[u64]) -> L
         found.idle += ports.iter().filter(|&&port| loads[fabric.first_port(at) + port] == 0).count();
         let node = fabric.subnet.node(fabric.switches[at]);
         if ports.len() > 1 && transit[at] == 0 && !has_adapters(fabric.subnet, node) {
-            found.idle_switches.push(node.description.clone());
+            found.idle_switches.push(fabric.subnet.unique_name(node));
         }
     }
     found.slow = slow_links(fabric, loads);

@@ -60,11 +60,13 @@ impl PathSls {
         had_none
     }
 
-    /// Sets the level of the paths of a group to a LID.
-    pub(crate) fn set(&mut self, group: usize, lid: u16, level: u8) {
-        if usize::from(lid) < self.width {
-            self.base[group * self.width + usize::from(lid)] = level;
+    /// Sets the level of the paths of a group to a LID. Returns another level that they have already.
+    pub(crate) fn set(&mut self, group: usize, lid: u16, level: u8) -> Option<u8> {
+        if usize::from(lid) >= self.width {
+            return None;
         }
+        let before = std::mem::replace(&mut self.base[group * self.width + usize::from(lid)], level);
+        (before != NO_LEVEL && before != level).then_some(before)
     }
 
     /// Group of a source LID.

@@ -3,6 +3,8 @@
 mod import;
 mod routed;
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use thiserror::Error;
 
@@ -16,6 +18,9 @@ pub use crate::guids::guids;
 pub use crate::lids::assign_missing_lids;
 pub use import::{ImportReport, SubnetFiles, given, import};
 pub use routed::Routed;
+
+/// Most entries of forwarding tables of a subnet for which engines that may cure a deadlock are tried.
+const MOST_ENTRIES: usize = 5_000_000;
 
 /// Engines that may cure a deadlock.
 const CURES: [Engine; 4] = [Engine::UpDown, Engine::Dfsssp, Engine::Lash, Engine::Nue];
@@ -77,8 +82,9 @@ pub struct Verdict {
     pub free: bool,
     /// A cycle otherwise.
     pub cycle: Option<Cycle>,
-    /// Then, engines without one within the virtual lanes, the one with the least `link_load_max` first.
-    pub cures: Vec<Cure>,
+    /// Then, engines without one within the virtual lanes, the one with the least `link_load_max` first; none if they were not looked for, since the
+    /// subnet is large.
+    pub cures: Option<Vec<Cure>>,
 }
 
 /// Figures of the same tables or engine before a failure.
@@ -186,7 +192,8 @@ pub type NamedDemand = (String, String, f64, String);
 pub fn route(whole: &Subnet, question: &Question<'_>) -> Result<Routed, RoutedError> {
     let mut left = whole.clone();
     let mut cables = 0;
-    for name in question.failed {
+    let named: BTreeSet<&String> = question.failed.iter().collect();
+    for name in named {
         cables += left.fail(name).map_err(RoutedError::Failed)?;
     }
     if question.failed.is_empty() {
@@ -212,7 +219,7 @@ fn cut_off(whole: &Subnet, left: &Subnet) -> Vec<String> {
     let is_cabled = |node: &Node| node.end_ports().next().is_some();
     let nodes = whole.nodes.iter().zip(&left.nodes).filter(|(_, after)| !after.is_switch());
     let lost = nodes.filter(|(before, after)| is_cabled(before) && !is_cabled(after));
-    lost.map(|(node, _)| node.description.clone()).collect()
+    lost.map(|(node, _)| whole.unique_name(node)).collect()
 }
 
 /// Routes and analyses a subnet with LIDs.
@@ -225,7 +232,12 @@ fn routed(subnet: &Subnet, source: &Source, question: &Question<'_>) -> Result<R
     let analysis = answer.analyse(subnet)?;
     let traffic = traffic(subnet, answer.tables(), &matrix)?;
     let links = link_rows(subnet, &analysis, &traffic)?;
-    let cures = if analysis.cycle.is_some() { cures(subnet, source) } else { Vec::new() };
+    let switches = subnet.nodes.iter().filter(|node| node.is_switch()).count();
+    let is_small = switches * usize::from(answer.tables().max_lid()) <= MOST_ENTRIES;
+    let cures = match &analysis.cycle {
+        None => Some(Vec::new()),
+        Some(_) => is_small.then(|| cures(subnet, source)),
+    };
     let report = RouteReport {
         assigned_lids: question.assigned_lids,
         findings: question.findings.to_vec(),
@@ -279,7 +291,7 @@ fn report(
     layers: Option<usize>,
     analysis: Analysis,
     traffic: Traffic,
-    cures: Vec<Cure>,
+    cures: Option<Vec<Cure>>,
 ) -> RouteReport {
     RouteReport {
         engine,

@@ -153,6 +153,13 @@ impl Subnet {
         &self.nodes[id.index()]
     }
 
+    /// Description of a node, with its GUID if another node has the same one.
+    #[must_use]
+    pub fn unique_name(&self, node: &Node) -> String {
+        let alike = self.nodes.iter().filter(|other| other.description == node.description).count();
+        if alike > 1 { format!("{} ({})", node.description, node.guid) } else { node.description.clone() }
+    }
+
     /// A port.
     pub fn port(&self, id: PortId) -> &Port {
         &self.nodes[id.node.index()].ports[usize::from(id.port)]

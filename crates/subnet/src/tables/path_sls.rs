@@ -87,8 +87,13 @@ impl PathSls {
                 groups.get(&find(&line, guid)?).copied()
             };
             let (lid, level) = row(&mut line)?;
-            if let Some(group) = group {
-                levels.set(group, lid, level);
+            if let Some(group) = group
+                && let Some(before) = levels.set(group, lid, level)
+            {
+                let from = port_name(subnet, ports[group]);
+                let text =
+                    format!("the path from {from} to LID {lid} has level {level} here, and {before} before");
+                return Err(line.error(Problem::Contradiction(text)));
             }
             if !known.get(usize::from(lid)).copied().unwrap_or(false) {
                 let text = format!("LID {lid} is not that of an adapter's port");
