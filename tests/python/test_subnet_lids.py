@@ -227,3 +227,19 @@ def test_every_table_has_guids_beside_its_names(opensm: Path, tmp_path: Path, co
     tables = {table for table, _ in seen}
     assert tables >= {"flows", "series", "hosts", "hosts_series", "links", "link_series", "congestion_trees"}
     assert tables >= {"congestion_series", "congestion_flows", "transport", "exchanges", "queue_pairs"}
+
+
+def test_advice_tells_nodes_with_equal_descriptions_apart(tmp_path: Path) -> None:
+    tree = written(tmp_path / "tree.toml", TREE.replace("levels = 3", "levels = 2"))
+    fabric = re.sub(r'# "H\d+"', '# "twin"', route(tree, "minhop").fabric)
+    net = written(tmp_path / "net.txt", fabric)
+    deployed = written(tmp_path / "lfts", route(net, "minhop").lfts)
+    report = route(net, tables=deployed, fail=["L1S0", "L1S0"]).report
+    cut = report["failure"]["cut_off"]
+    assert len(set(cut)) == len(cut) == 4
+    assert all(re.fullmatch(r"twin \(0x[0-9a-f]{16}\)", name) for name in cut), cut
+    lost = {
+        path["destination"] for path in route(net, tables=deployed, fail=["L1S0->L2S0"]).report["lost_paths"]
+    }
+    assert lost
+    assert all(name.startswith("twin (0x") for name in lost), lost

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Command
-from test_subnet_whatif import TREE, written
+from test_subnet_whatif import TORUS, TREE, written
 from test_subnets import TWO_SWITCHES
 
 from fabricsim.subnets import ENGINES, CannotRouteError, route
@@ -110,3 +110,24 @@ def test_engines_read_the_options_that_the_table_says(tree: Path, tmp_path: Path
                 continue
             changes.append(route(fabric, engine, **{option: value}).lfts != plain)  # type: ignore[arg-type]
         assert any(changes) == reads(engine, f"--{option.replace('_', '-')}"), engine
+
+
+def test_two_outputs_have_two_files(command: Command, tree: Path, tmp_path: Path) -> None:
+    """The check is before anything is written, whatever the spelling of the name."""
+    out = tmp_path / "out"
+    for option in ("--fabric-out", "--sl2vl", "--path-sls", "--opensm-conf", "--loads"):
+        done = command(
+            "route", tree, "--engine", "lash", "--lfts", out, option, f"{tmp_path}/./out", "--force"
+        )
+        assert done.code == 2
+        assert f"--lfts and {option} name the same file" in " ".join(done.err.split())
+        assert not out.exists()
+
+
+def test_no_other_engines_are_tried_on_large_subnets(tmp_path: Path) -> None:
+    """1600 switches with 3200 LIDs: more than five million entries."""
+    report = route(written(tmp_path / "large.toml", TORUS.replace("[5, 5]", "[40, 40]")), "minhop").report
+    assert not report["deadlock"]["free"]
+    assert report["deadlock"]["cures"] is None
+    texts = [one["text"] for one in report["advice"] if one["kind"] == "deadlock"]
+    assert texts[-1].startswith("The subnet is large")

@@ -231,6 +231,16 @@ fn what_files_of_levels_and_lanes_lack_is_found() {
     assert_eq!((found[0].line, found[0].text.as_str()), (2, "LID 40 is not that of an adapter's port"));
 }
 
+/// A path may be named twice, and with one level only.
+#[test]
+fn paths_with_two_levels_are_refused() {
+    let subnet = subnet();
+    let read = |text: &str| crate::PathSls::read(text.as_bytes(), "p", &subnet);
+    assert!(read("0x0000000000000011 3 7\n0x0000000000000011 3 7\n").is_ok());
+    let error = read("0x0000000000000011 3 7\n0x0000000000000011 3 0\n").unwrap_err().to_string();
+    assert!(error.starts_with("p:2: ") && error.ends_with("to LID 3 has level 0 here, and 7 before"), "{error}");
+}
+
 #[test]
 fn tables_are_read_as_debians_tools_print_them() {
     let subnet = subnet();
