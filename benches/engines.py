@@ -22,6 +22,7 @@ EXPERIMENT = """\
 [[traffic]]
 pattern = "uniform"
 load = 0.1
+message = "1 KiB"
 [run]
 duration = "1 us"
 """

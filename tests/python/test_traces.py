@@ -93,7 +93,12 @@ def test_a_schedule_is_written_as_text_and_binary(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "format", "network", "message"),
     [
-        (PING, "gaol", STATED, '--format: no format "gaol": expected goal, ti, chakra, dumpi; did you mean'),
+        (
+            PING,
+            "gaol",
+            STATED,
+            '--format: no format "gaol": expected goal, ti, chakra, dumpi, otf2; did you mean',
+        ),
         (PING, "goal", "logp:L=1", "--network logp:L=1: expected loggp:L="),
         (PING, "goal", "loggp:L=x", "--network loggp:L=x: L=x: must be a whole number of ns"),
         (PING[:-3], "goal", STATED, "trace.goal:8: the file ends inside of rank 1"),
@@ -279,4 +284,4 @@ def test_given_traces_of_every_format() -> None:
         assert found.is_complete
         assert found.ranks == ranks
     assert Trace.read(folder / given["goal"][0], "goal").replay(STATED).end_ns == 4800
-    assert set(given) | {"ti"} == set(FORMATS)
+    assert set(given) | {"ti", "otf2"} == set(FORMATS)
