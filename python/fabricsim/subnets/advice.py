@@ -102,8 +102,8 @@ def _deadlock(report: Report) -> Iterator[str]:
     )
     if deadlock["cures"] is None:
         yield (
-            "The subnet is large: no engine without such a cycle was looked for. Try updn with roots, dfsssp, lash or nue "
-            "(--engine)."
+            "The subnet is large: no engine without such a cycle was looked for. Try updn with roots, dfsssp, lash or "
+            "nue (--engine)."
         )
         return
     cures = [

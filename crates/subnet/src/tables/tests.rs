@@ -238,7 +238,10 @@ fn paths_with_two_levels_are_refused() {
     let read = |text: &str| crate::PathSls::read(text.as_bytes(), "p", &subnet);
     assert!(read("0x0000000000000011 3 7\n0x0000000000000011 3 7\n").is_ok());
     let error = read("0x0000000000000011 3 7\n0x0000000000000011 3 0\n").unwrap_err().to_string();
-    assert!(error.starts_with("p:2: ") && error.ends_with("to LID 3 has level 0 here, and 7 before"), "{error}");
+    assert!(
+        error.starts_with("p:2: ") && error.ends_with("to LID 3 has level 0 here, and 7 before"),
+        "{error}"
+    );
 }
 
 #[test]
