@@ -303,14 +303,25 @@ def test_random_exchanges_arrive_as_they_were_recorded(tmp_path: Path) -> None:
         (
             lambda to: to.call(0, "MPI_Send", 0, 1, ("mpi_send", 9, to.world, 0, 8)),
             "MPI",
-            "rank 0: peer 9 of a message: must be 0 to 0",
+            "rank 0: peer 9 of a message: must be 0 to 1",
+        ),
+        (
+            lambda to: to.call(
+                0,
+                "MPI_Barrier",
+                0,
+                1,
+                ("mpi_collective_end", otf2.CollectiveOp.BARRIER, to.communicator(to.locations[1:]), 0, 0, 0),
+            ),
+            "MPI",
+            "rank 0 is no member of communicator",
         ),
     ],
 )
 def test_what_is_not_replayed_is_one_message(
     tmp_path: Path, fill: Callable[[Archive], None], paradigm: str, text: str
 ) -> None:
-    path = archive(tmp_path, 1, fill, paradigm)
+    path = archive(tmp_path, 2, fill, paradigm)
     with pytest.raises(InputError, match=r"traces\.otf2: ") as error:
         Trace.read(path, "otf2").replay(NETWORK)
     assert text in str(error.value)

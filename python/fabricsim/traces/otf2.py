@@ -48,7 +48,7 @@ _SELF = -1
 
 @dataclass(frozen=True)
 class Calls:
-    """Calls of the ranks of a trace, as `_native.Trace.of_calls` takes them."""
+    """Calls of the ranks of a trace, as `_native.trace_of_calls` takes them."""
 
     ranks: list[bytes]
     """Records of six 64-bit numbers: kind, peer or root, tag, bytes or ns, communicator, request."""
@@ -127,7 +127,10 @@ class _Reader:
     def __init__(self, path: str, trace: Any) -> None:
         self.path = path
         self.trace = trace
-        self.ns_per_tick = 1e9 / trace.definitions.clock_properties.timer_resolution
+        resolution = trace.definitions.clock_properties.timer_resolution
+        if resolution < 1:
+            raise InputError(f"{path}: {resolution} ticks of the timer in a second: must be 1 or more")
+        self.ns_per_tick = 1e9 / resolution
         world = [group for group in trace.definitions.groups if _is_world(group)]
         if not world:
             raise InputError(f"{path}: the archive has no MPI ranks")
@@ -181,7 +184,8 @@ class _Reader:
     def leave(self, rank: _Rank, event: Any) -> None:
         if not self.is_mpi(event.region):
             return
-        rank.depth -= 1
+        # A trace may begin within a call.
+        rank.depth = max(rank.depth - 1, 0)
         rank.left = event.time
         for number in rank.exchanged:
             rank.wait(number)
@@ -263,6 +267,10 @@ class _Reader:
         operation = _name(event.collective_op)
         kind = _OPERATIONS.get(operation, "barrier")
         members = self.members[communicator]
+        if rank.number not in members:
+            raise InputError(
+                f"{self.path}: rank {rank.number} is no member of communicator {event.communicator}"
+            )
         root = event.root if event.root < len(members) else 0
         me = members.index(rank.number)
         block = _block(operation, event.size_sent, event.size_received, len(members), me == root)
