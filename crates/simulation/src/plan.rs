@@ -161,10 +161,13 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
                 return Stop::Ended;
             }
         }
-        // What is due now, such as the first sweep of a subnet manager, happens even if no time passes.
-        let mut how = self.advance_session(self.session.now(), control);
-        if how == Advance::Stopped {
-            return Stop::Stopped;
+        let mut how = Advance::Reached;
+        if until <= self.session.now() {
+            // What is due now, such as the first sweep of a subnet manager, happens even if no time passes.
+            how = self.advance_session(self.session.now(), control);
+            if how == Advance::Stopped {
+                return Stop::Stopped;
+            }
         }
         while self.session.now() < until {
             let checkpoint = self.checkpoint();
