@@ -235,6 +235,8 @@ def test_advice_tells_nodes_with_equal_descriptions_apart(tmp_path: Path) -> Non
     net = written(tmp_path / "net.txt", fabric)
     deployed = written(tmp_path / "lfts", route(net, "minhop").lfts)
     report = route(net, tables=deployed, fail=["L1S0", "L1S0"]).report
+    # A cable before its switch, whatever their names.
+    assert route(net, tables=deployed, fail=["L1S0->L2S0", "L1S0"]).report["failure"]["cables"] == 8
     cut = report["failure"]["cut_off"]
     assert len(set(cut)) == len(cut) == 4
     assert all(re.fullmatch(r"twin \(0x[0-9a-f]{16}\)", name) for name in cut), cut
