@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use fabricsim_traces::events::{Blocks, Collective, CollectiveCall, Event, Trace};
 use fabricsim_traces::loggp::{Parameters, simulate};
+use fabricsim_traces::records::COLLECTIVES;
 use fabricsim_traces::{Format, Kind, Options, Schedule, chakra, dumpi, ti};
 use proptest::prelude::*;
 use support::{count, reference};
@@ -41,19 +42,6 @@ fn collectives_have_the_number_of_messages_of_open_mpi() {
     assert_eq!([8, 6].map(|ranks| sends(ranks, Collective::Allreduce)), [24, 12]);
 }
 
-const KINDS: [Collective; 10] = [
-    Collective::Barrier,
-    Collective::Bcast,
-    Collective::Reduce,
-    Collective::Allreduce,
-    Collective::Gather,
-    Collective::Scatter,
-    Collective::Allgather,
-    Collective::Alltoall,
-    Collective::ReduceScatter,
-    Collective::Scan,
-];
-
 /// Bytes that each rank receives at least, whatever the algorithm: those that are not its own.
 fn least(kind: Collective, ranks: u64, bytes: u64, rank: u32, root: u32) -> u64 {
     match kind {
@@ -66,7 +54,7 @@ fn least(kind: Collective, ranks: u64, bytes: u64, rank: u32, root: u32) -> u64 
 
 #[test]
 fn every_collective_matches_and_moves_its_bytes_for_any_number_of_ranks() {
-    for kind in KINDS {
+    for kind in COLLECTIVES {
         for ranks in 1..=33 {
             for (bytes, root) in [(8, 0), (1000, ranks / 2), (20_000, ranks - 1)] {
                 let schedule = collective(ranks, |_| same(kind, bytes, root));
