@@ -94,6 +94,10 @@ fn random_fabrics_have_opensms_tables() {
                     if let Some(difference) = difference(&routing.tables.to_dump(&ours), &dump) {
                         note(difference);
                     }
+                    let fdbs = text(&theirs.folder.join("opensm.fdbs")).unwrap();
+                    if let Some(difference) = difference(&routing.to_fdbs(&ours).unwrap(), &fdbs) {
+                        note(format!("opensm.fdbs: {difference}"));
+                    }
                     if let Some(needed) = lanes_needed(&theirs.log).filter(|&needed| routing.layers > needed)
                     {
                         note(format!("{} layers, OpenSM {needed}", routing.layers));

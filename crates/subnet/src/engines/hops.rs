@@ -22,6 +22,17 @@ pub(crate) struct HopMatrix {
     ports: Vec<u64>,
 }
 
+/// What an engine tells OpenSM of hops, which is what `opensm.fdbs` says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Hops {
+    /// Least hops, and the ports that keep to them.
+    Least(HopMatrix),
+    /// For each destination the hops of its path: each port is the best.
+    OfPaths,
+    /// None.
+    Untold,
+}
+
 /// The rows of one target.
 pub(crate) struct TargetRows<'a> {
     words: usize,

@@ -29,8 +29,8 @@ use std::str::FromStr;
 use serde::{Serialize, Serializer};
 use thiserror::Error;
 
-pub(crate) use hops::HopMatrix;
 pub use hops::NO_PATH;
+pub(crate) use hops::{HopMatrix, Hops};
 pub(crate) use service_levels::LEVELS;
 pub use service_levels::PathSls;
 pub use torus::{Seed, TorusConfig};
@@ -167,8 +167,8 @@ impl Default for Options {
 pub struct Routing {
     /// Forwarding tables.
     pub tables: Tables,
-    /// Hop counts on which the tables are based.
-    pub(crate) hops: HopMatrix,
+    /// Hop counts that go with the tables.
+    pub(crate) hops: Hops,
     /// Service levels of paths; none if all paths have level 0.
     pub sls: Option<PathSls>,
     /// Number of layers that keep the paths free of deadlock; 1 if the engine has none.
@@ -178,7 +178,12 @@ pub struct Routing {
 }
 
 impl Routing {
+    /// With hop counts on which the tables are based.
     fn new(tables: Tables, hops: HopMatrix) -> Self {
+        Self::with_hops(tables, Hops::Least(hops))
+    }
+
+    fn with_hops(tables: Tables, hops: Hops) -> Self {
         Self { tables, hops, sls: None, layers: 1, sl2vl: Sl2Vl::modulo(8) }
     }
 }
@@ -199,6 +204,8 @@ pub enum RouteError {
         first: String,
         /// A switch of another part.
         second: String,
+        /// Line of the file that declares it; 0 for none.
+        line: usize,
     },
     /// A name that no engine has.
     #[error("no engine \"{0}\": must be one of {1}")]

@@ -5,9 +5,9 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use super::Tables;
-use crate::engines::{Engine, HopMatrix, NO_PATH, NO_PORT, Options};
+use crate::RouteError;
+use crate::engines::{Engine, Options};
 use crate::subnet::{Node, NodeKind, PortId, Subnet};
-use crate::{RouteError, Routing, fabric::Fabric, fabric::NONE};
 
 /// Form of a file of forwarding tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -108,7 +108,7 @@ impl Tables {
     }
 }
 
-fn line(text: &mut String, line: std::fmt::Arguments<'_>) {
+pub(super) fn line(text: &mut String, line: std::fmt::Arguments<'_>) {
     let _ = writeln!(text, "{line}");
 }
 
@@ -116,17 +116,6 @@ fn destination(text: &mut String, subnet: &Subnet, owner: PortId) {
     let node = subnet.node(owner.node);
     let guid = subnet.port(owner).guid;
     let _ = write!(text, "{} portguid {guid}: '{}'", kind_name(node.kind), node.description);
-}
-
-impl Routing {
-    /// Text of the tables as `opensm.fdbs` has it (`dump_ucast_routes` in `osm_dump.c`), with the engine's hop counts.
-    ///
-    /// # Errors
-    ///
-    /// The subnet is not the one that was routed.
-    pub fn to_fdbs(&self, subnet: &Subnet) -> Result<String, RouteError> {
-        self.tables.to_fdbs(subnet, &self.hops)
-    }
 }
 
 impl Tables {
@@ -144,44 +133,5 @@ impl Tables {
                 self.to_fdbs(subnet, &shortest.hops)
             }
         }
-    }
-
-    fn to_fdbs(&self, subnet: &Subnet, hops: &HopMatrix) -> Result<String, RouteError> {
-        let fabric = Fabric::new(subnet)?;
-        let mut text = String::new();
-        for (at, &id) in self.switches().iter().enumerate() {
-            let guid = subnet.node(id).guid;
-            line(&mut text, format_args!("dump_ucast_routes: Switch {guid}\nLID    : Port : Hops : Optimal"));
-            for (lid, &port) in self.row(at).iter().enumerate().skip(1) {
-                let _ = write!(text, "0x{lid:04X} : ");
-                fdbs_entry(&mut text, &fabric, hops, at, lid, port);
-                text.push('\n');
-            }
-        }
-        Ok(text)
-    }
-}
-
-fn fdbs_entry(text: &mut String, fabric: &Fabric<'_>, hops: &HopMatrix, at: usize, lid: usize, port: u8) {
-    let end = fabric.lid_ends.get(lid).copied().filter(|&end| end != NONE);
-    let Some(end) = end.filter(|_| port != NO_PORT).map(|end| fabric.ends[end as usize]) else {
-        text.push_str("UNREACHABLE");
-        return;
-    };
-    let target = end.switch as usize;
-    let beyond = u32::from(!end.is_switch);
-    let least = if end.switch == NONE { NO_PATH } else { hops.least(at, target) };
-    if least == NO_PATH {
-        let _ = write!(text, "{port:03}  : HOPS UNKNOWN");
-    } else if at == target || hops.ports(at, target).any(|best| best == usize::from(port)) {
-        let _ = write!(text, "{port:03}  : {:02}   : yes", u32::from(least) + beyond);
-    } else {
-        let via = hops.ports(at, target).next().unwrap_or(usize::from(NO_PORT));
-        let count = match fabric.peers(at)[usize::from(port)] {
-            crate::fabric::Peer::Switch(next, _) => u32::from(hops.least(next as usize, target)) + 1,
-            _ => u32::from(NO_PATH),
-        };
-        let (count, best) = (count + beyond, u32::from(least) + beyond);
-        let _ = write!(text, "{port:03}  : {count:02}   : No {best} hop path possible via port {via}!");
     }
 }

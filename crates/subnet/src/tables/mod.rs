@@ -1,6 +1,7 @@
 //! Linear forwarding tables of all switches.
 
 mod dump;
+mod fdbs;
 mod path_sls;
 mod read;
 mod sl2vl;

@@ -10,7 +10,7 @@ mod escape;
 mod network;
 mod search;
 
-use super::hops::HopMatrix;
+use super::hops::Hops;
 use super::{Options, PathSls, Routing};
 use crate::fabric::{Fabric, NONE};
 use crate::subnet::NodeKind;
@@ -56,7 +56,7 @@ pub(super) fn route(fabric: &Fabric<'_>, options: &Options) -> Result<Routing, R
             network.add_weights(node);
         }
     }
-    let mut routing = Routing::new(tables, HopMatrix::shortest(fabric));
+    let mut routing = Routing::with_hops(tables, Hops::OfPaths);
     routing.layers = lanes as u8;
     routing.sl2vl = Sl2Vl::modulo(options.vls);
     routing.sls = Some(PathSls::new(fabric, |_, lid| lane_of[lid], [1; 16]));

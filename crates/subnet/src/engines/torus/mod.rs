@@ -8,7 +8,7 @@ mod place;
 
 pub use config::{Seed, TorusConfig};
 
-use super::hops::HopMatrix;
+use super::hops::Hops;
 use super::{Options, PathSls, Routing};
 use crate::fabric::{Fabric, NONE, Peer};
 use crate::{RouteError, Sl2Vl, Tables};
@@ -22,7 +22,7 @@ pub(super) fn route(fabric: &Fabric<'_>, options: &Options) -> Result<Routing, R
     let mut torus = Torus::new(fabric, config)?;
     add_ends(fabric, &mut torus)?;
     check(fabric, &torus)?;
-    let mut routing = Routing::new(tables(fabric, &torus)?, HopMatrix::shortest(fabric));
+    let mut routing = Routing::with_hops(tables(fabric, &torus)?, Hops::Untold);
     let level = |at: usize, lid: usize| {
         let end = fabric.lid_ends[lid];
         let target =
