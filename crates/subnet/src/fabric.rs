@@ -133,7 +133,8 @@ impl<'a> Fabric<'a> {
             }
         }
         reached.iter().position(|&reached| !reached).map_or(Ok(()), |far| {
-            Err(RouteError::Divided { first: self.switch_name(0), second: self.switch_name(far) })
+            let line = self.subnet.node(self.switches[far]).line;
+            Err(RouteError::Divided { first: self.switch_name(0), second: self.switch_name(far), line })
         })
     }
 

@@ -169,6 +169,8 @@ fn two_parts_are_a_finding_and_no_engine_routes_them() {
         find(&import, FindingKind::Divided),
         ["the subnet has 2 parts: 2 nodes with \"a\"; 2 nodes with \"c\""]
     );
+    let place = import.findings.iter().find(|finding| finding.kind == FindingKind::Divided).unwrap();
+    assert_eq!(place.line, 4, "where the second part begins");
     for engine in crate::Engine::all() {
         let error = engine.route(&import.subnet, &crate::Options::default()).unwrap_err().to_string();
         assert!(error.starts_with("the subnet has several parts: no path from \"a\""), "{engine}: {error}");

@@ -176,7 +176,9 @@ fn divided(subnet: &Subnet, file: &str, findings: &mut Vec<Finding>) {
         .collect();
     if names.len() > 1 {
         let text = format!("the subnet has {} parts: {}", names.len(), names.join("; "));
-        findings.push(Finding::new(FindingKind::Divided, file, 0, text));
+        let second = parts.iter().filter(|part| part.len() > 1).nth(1);
+        let line = second.map_or(0, |part| subnet.node(part[0]).line);
+        findings.push(Finding::new(FindingKind::Divided, file, line, text));
     }
 }
 
