@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ from conftest import Command
 from test_subnet_whatif import TORUS, TREE, written
 from test_subnets import TWO_SWITCHES
 
+from fabricsim import InputError
 from fabricsim.subnets import ENGINES, CannotRouteError, route
 from fabricsim.subnets.engine_options import reads
 
@@ -124,10 +127,59 @@ def test_two_outputs_have_two_files(command: Command, tree: Path, tmp_path: Path
         assert not out.exists()
 
 
-def test_no_other_engines_are_tried_on_large_subnets(tmp_path: Path) -> None:
-    """1600 switches with 3200 LIDs: more than five million entries."""
-    report = route(written(tmp_path / "large.toml", TORUS.replace("[5, 5]", "[40, 40]")), "minhop").report
-    assert not report["deadlock"]["free"]
-    assert report["deadlock"]["cures"] is None
+@pytest.mark.parametrize(
+    ("size", "untried", "last"),
+    [
+        (40, ["updn", "dfsssp", "lash", "nue"], "Not tried"),
+        (28, ["lash", "nue"], "Not tried"),
+        (5, [], "Engines that"),
+    ],
+)
+def test_engines_that_take_long_on_large_subnets_are_not_tried(
+    tmp_path: Path, size: int, untried: list[str], last: str
+) -> None:
+    """1600 switches with 3200 LIDs are more than five million entries, 784 with 1568 more than one million."""
+    report = route(
+        written(tmp_path / "large.toml", TORUS.replace("[5, 5]", f"[{size}, {size}]")), "minhop"
+    ).report
+    deadlock = report["deadlock"]
+    assert not deadlock["free"]
+    assert deadlock["untried"] == untried
+    assert not {cure["engine"] for cure in deadlock["cures"]} & set(untried)
     texts = [one["text"] for one in report["advice"] if one["kind"] == "deadlock"]
-    assert texts[-1].startswith("The subnet is large")
+    assert texts[-1].startswith(last)
+
+
+def test_layers_are_those_needed_and_lanes_those_used(command: Command, tree: Path) -> None:
+    """DFSSSP spreads its paths over the lanes that there are; MinHop's are all on one."""
+    found = route(tree, "dfsssp", vls=4).report
+    assert found["layers"] < found["lanes"] <= 4
+    said = f"{found['layers']} suffice, the paths use {found['lanes']} virtual lanes"
+    assert said in " ".join(command("route", tree, "--engine", "dfsssp", "--vls", "4").out.split())
+    assert (route(tree, "minhop").report["layers"], route(tree, "minhop").report["lanes"]) == (1, 1)
+
+
+def test_an_answer_is_copied_by_asking_again(tree: Path) -> None:
+    found = route(tree, "lash", fail=["L1S0/5"])
+    copied = pickle.loads(pickle.dumps(found))
+    assert copied.lfts == found.lfts
+    assert copied.report["failure"] == found.report["failure"]
+    tree.unlink()
+    with pytest.raises(InputError, match=r"tree\.toml"):
+        pickle.loads(pickle.dumps(found))
+
+
+def test_a_divided_subnet_has_the_line_of_its_second_part(command: Command, tmp_path: Path) -> None:
+    parts = [
+        f'Switch 4 "S-000000000000002{n}" # "s{n}" base port 0 lid {2 * n + 1}\n'
+        f'[1] "H-000000000000003{n}"[1] # "h{n}" lid {2 * n + 2} 4xEDR\n\n'
+        f'Ca 1 "H-000000000000003{n}" # "h{n}"\n'
+        f'[1] "S-000000000000002{n}"[1] # lid {2 * n + 2} lmc 0 "s{n}" lid {2 * n + 1} 4xEDR\n\n'
+        for n in (0, 1)
+    ]
+    fabric = written(tmp_path / "parts.txt", "".join(parts))
+    ran = command("route", fabric)
+    assert ran.code == 1
+    assert re.search(r'parts\.txt:7: the subnet has several parts: no path from "s0".* to "s1"', ran.err), (
+        ran.err
+    )

@@ -270,6 +270,12 @@ impl Request {
                 Some((_, name)) => cannot_route(format!("{error} (the torus is that of {name})")),
                 None => cannot_route(error),
             },
+            // after a failure it is not the file that divides the subnet
+            RoutedError::Route(RouteError::Divided { line, .. })
+                if *line > 0 && !self.is_experiment && self.fail.is_empty() =>
+            {
+                cannot_route(format!("{}:{line}: {error}", self.fabric.1))
+            }
             RoutedError::Route(error) => cannot_route(error),
         }
     }

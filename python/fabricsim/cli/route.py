@@ -275,6 +275,11 @@ def _bisection(report: dict[str, Any]) -> str:
     return f"{found['mean']:.1%} of the adapters' links (± {found['error']:.1%}), {found['worst']:.1%} in the worst"
 
 
+def _layers(report: dict[str, Any]) -> str:
+    layers, lanes = report["layers"], report["lanes"]
+    return str(layers) if layers == lanes else f"{layers} suffice, the paths use {lanes} virtual lanes"
+
+
 def _processor_time(report: dict[str, Any]) -> str:
     if report["engine_cpu_s"] is None:
         return f"{fixed(report['cpu_s'])} s"
@@ -285,7 +290,7 @@ _ROWS: dict[str, Callable[[dict[str, Any]], str]] = {
     "paths": _paths,
     "switches on a path": lambda report: f"{fixed(report['hops_mean'])} in the mean",
     "paths on a link": _loads,
-    "layers": lambda report: str(report["layers"]),
+    "layers": _layers,
     "deadlock": lambda report: "none possible" if report["deadlock"]["free"] else "possible: see below",
     "effective bisection": _bisection,
     "processor time": _processor_time,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,8 @@ UNEVEN = 1.5
 """Paths on the fullest link, over the mean, from which on the routes count as uneven."""
 NAMED = 5
 """Names in a sentence."""
+CURES = ("updn", "dfsssp", "lash", "nue")
+"""Engines that are tried where another has a deadlock."""
 
 Report = dict[str, Any]
 
@@ -100,24 +102,24 @@ def _deadlock(report: Report) -> Iterator[str]:
         f"Packets may wait for each other for ever: {len(names)} channels depend on each other in a cycle, beginning "
         f"with {names[0]}."
     )
-    if deadlock["cures"] is None:
-        yield (
-            "The subnet is large: no engine without such a cycle was looked for. Try updn with roots, dfsssp, lash or "
-            "nue (--engine)."
-        )
-        return
     cures = [
         f"{cure['engine']} ({_number(cure['lanes'], 'virtual lane', 'virtual lanes')}, at most "
         f"{cure['link_load_max']:,} paths on a link)"
         for cure in deadlock["cures"]
     ]
+    untried = deadlock["untried"]
     if cures:
         yield f"Engines that route this fabric without such a cycle: {', '.join(cures)}."
-    else:
-        yield (
-            "Neither updn, dfsssp, lash nor nue routes this fabric without such a cycle: give roots, or more virtual "
-            "lanes."
-        )
+    elif len(untried) < len(CURES):
+        tried = [engine for engine in CURES if engine not in untried]
+        verb = "does not route" if len(tried) == 1 else "routes"
+        yield f"{_any_of(tried)} {verb} this fabric without such a cycle: give roots, or more virtual lanes."
+    if untried:
+        yield f"Not tried, since the subnet is large: {', '.join(untried)} (--engine)."
+
+
+def _any_of(engines: Sequence[str]) -> str:
+    return engines[0] if len(engines) == 1 else f"Neither {', '.join(engines[:-1])} nor {engines[-1]}"
 
 
 def _lanes(report: Report) -> Iterator[str]:

@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -76,8 +76,9 @@ class Routed:
 
     report: dict[str, Any]
     """`engine`, `pairs` {`reachable`, `unreachable`, `non_minimal`}, `hops_mean` (switches on a path), `link_load`
-    {`max`, `mean`, `min`} (paths on a direction of a link between switches), `layers`, `deadlock` {`free`, `cycle`,
-    `cures`}, `hot_links`, `lost_paths`, `links` {`directions`, `idle`, `idle_switches`, `slow`}, `traffic` {`patterns`
+    {`max`, `mean`, `min`} (paths on a direction of a link between switches), `layers` (that the engine needs), `lanes`
+    (that its paths use), `deadlock` {`free`, `cycle`, `cures`, `untried` (engines, since the subnet is large)},
+    `hot_links`, `lost_paths`, `links` {`directions`, `idle`, `idle_switches`, `slow`}, `traffic` {`patterns`
     [{`pattern`, `phases`, `mean_max`, `worst_max`, `worst_phase`, `hot_link`}], `bisection` {`samples`, `mean`,
     `error`, `worst`}}, `assigned_lids`, `misdelivered` (entries that lead to another port than the LID's), `lmc`,
     `failure` {`failed`, `cables`, `cut_off`, `before`}, `cpu_s` (seconds of processor time of the whole call),
@@ -87,6 +88,10 @@ class Routed:
     """The routes in the engine, of which files are written when they are needed."""
     settings: Settings
     """What was asked."""
+
+    def __reduce__(self) -> tuple[partial[Routed], tuple[()]]:
+        """A copy, also one for another process, asks again: it reads the files anew."""
+        return partial(route, **self.settings.arguments), ()
 
     @cached_property
     def lfts(self) -> str:

@@ -1,5 +1,6 @@
 //! What commands tell of a subnet: its parts and oddities, and what an engine or given tables do with it.
 
+mod cures;
 mod import;
 mod routed;
 
@@ -8,20 +9,15 @@ use thiserror::Error;
 
 use crate::{
     Analysis, Cycle, Demand, Engine, Finding, LinkLoad, LinkUse, LostPath, Node, Options, Pairs, PathSls,
-    RouteError, Sl2Vl, Spread, Subnet, Tables, Traffic, analyse, link_rows, traffic,
+    RouteError, Sl2Vl, Spread, Subnet, Tables, Traffic, link_rows, traffic,
 };
 use routed::Answer;
 
 pub use crate::guids::guids;
 pub use crate::lids::assign_missing_lids;
+pub use cures::Cure;
 pub use import::{ImportReport, SubnetFiles, given, import};
 pub use routed::Routed;
-
-/// Most entries of forwarding tables of a subnet for which engines that may cure a deadlock are tried.
-const MOST_ENTRIES: usize = 5_000_000;
-
-/// Engines that may cure a deadlock.
-const CURES: [Engine; 4] = [Engine::UpDown, Engine::Dfsssp, Engine::Lash, Engine::Nue];
 
 /// A file: its bytes, and its name for messages.
 pub type Named<'a> = (&'a [u8], &'a str);
@@ -62,17 +58,6 @@ impl Source {
     }
 }
 
-/// An engine that routes the same subnet without a cyclic dependency.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Cure {
-    /// Engine.
-    pub engine: Engine,
-    /// Virtual lanes that its paths use.
-    pub lanes: usize,
-    /// Most paths on a link between switches.
-    pub link_load_max: u64,
-}
-
 /// A deadlock verdict.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
@@ -80,9 +65,10 @@ pub struct Verdict {
     pub free: bool,
     /// A cycle otherwise.
     pub cycle: Option<Cycle>,
-    /// Then, engines without one within the virtual lanes, the one with the least `link_load_max` first; none if they were not looked for, since the
-    /// subnet is large.
-    pub cures: Option<Vec<Cure>>,
+    /// Then, engines without one within the virtual lanes, the one with the least `link_load_max` first.
+    pub cures: Vec<Cure>,
+    /// Engines that were not tried, since the subnet is large.
+    pub untried: Vec<Engine>,
 }
 
 /// Figures of the same tables or engine before a failure.
@@ -126,6 +112,8 @@ pub struct RouteReport {
     pub link_load: Spread,
     /// Layers that the engine needs, or the lanes that given tables use.
     pub layers: usize,
+    /// Virtual lanes that the paths use: at least as many as layers, since engines spread their paths over the lanes that there are.
+    pub lanes: usize,
     /// Deadlock verdict.
     pub deadlock: Verdict,
     /// The most loaded links.
@@ -197,11 +185,12 @@ pub fn route(whole: &Subnet, question: &Question<'_>) -> Result<Routed, RoutedEr
         cables += left.fail(name).map_err(RoutedError::Failed)?;
     }
     if question.failed.is_empty() {
-        return routed(whole, question.source, question);
+        return Ok(cured(routed(whole, question.source, question)?, whole, question.source));
     }
     let cut_off = cut_off(whole, &left);
     let left = left.connected();
-    let mut after = routed(&left, &question.source.after(whole, &left), question)?;
+    let source = question.source.after(whole, &left);
+    let mut after = cured(routed(&left, &source, question)?, &left, &source);
     // An engine may route what is left and not the whole: then there is nothing to compare.
     let alone = Question { matrix: &[], ..question.clone() };
     let before = routed(whole, question.source, &alone).ok().map(|before| Before {
@@ -232,19 +221,24 @@ fn routed(subnet: &Subnet, source: &Source, question: &Question<'_>) -> Result<R
     let analysis = answer.analyse(subnet)?;
     let traffic = traffic(subnet, answer.tables(), &matrix)?;
     let links = link_rows(subnet, &analysis, &traffic)?;
-    let switches = subnet.nodes.iter().filter(|node| node.is_switch()).count();
-    let is_small = switches * usize::from(answer.tables().max_lid()) <= MOST_ENTRIES;
-    let cures = match &analysis.cycle {
-        None => Some(Vec::new()),
-        Some(_) => is_small.then(|| cures(subnet, source)),
-    };
     let report = RouteReport {
         assigned_lids: question.assigned_lids,
         findings: question.findings.to_vec(),
         engine_cpu_s,
-        ..report((engine, lmc(subnet)), answer.layers(), analysis, traffic, cures)
+        ..report((engine, lmc(subnet)), answer.layers(), analysis, traffic)
     };
     Ok(Routed { report, links, answer, subnet: subnet.clone() })
+}
+
+/// With the engines that do not have the deadlock of an answer.
+fn cured(mut routed: Routed, subnet: &Subnet, source: &Source) -> Routed {
+    let verdict = &mut routed.report.deadlock;
+    if !verdict.free {
+        let switches = subnet.nodes.iter().filter(|node| node.is_switch()).count();
+        let entries = switches * usize::from(routed.answer.tables().max_lid());
+        (verdict.cures, verdict.untried) = cures::cures(subnet, source, entries);
+    }
+    routed
 }
 
 /// Demands between nodes by their names: the lowest port with a cable of each.
@@ -258,28 +252,6 @@ fn demands(subnet: &Subnet, matrix: &[NamedDemand]) -> Result<Vec<Demand>, Strin
     matrix.iter().map(demand).collect()
 }
 
-/// Engines whose paths are free of cyclic dependencies, with the options of the source, and all lanes for Nue.
-fn cures(subnet: &Subnet, source: &Source) -> Vec<Cure> {
-    let options = match source {
-        Source::Engine(_, options) => options.clone(),
-        Source::Given(_) => Options::default(),
-    };
-    let options = Options { nue_vls: 0, vls: source.vls(), ..options };
-    let cure = |engine: Engine| {
-        let found = engine.route(subnet, &options).ok()?;
-        let analysis = analyse(subnet, &found.tables, found.sls.as_ref(), &found.sl2vl).ok()?;
-        let is_cure = analysis.cycle.is_none() && analysis.pairs.unreachable == 0;
-        is_cure.then(|| Cure {
-            engine,
-            lanes: usize::from(found.layers).max(1),
-            link_load_max: analysis.link_load.max,
-        })
-    };
-    let mut cures: Vec<Cure> = CURES.into_iter().filter_map(cure).collect();
-    cures.sort_by_key(|cure| cure.link_load_max);
-    cures
-}
-
 /// Largest LID mask control of the ports of adapters and routers.
 fn lmc(subnet: &Subnet) -> u8 {
     let nodes = subnet.nodes.iter().filter(|node| !node.is_switch());
@@ -291,7 +263,6 @@ fn report(
     layers: Option<usize>,
     analysis: Analysis,
     traffic: Traffic,
-    cures: Option<Vec<Cure>>,
 ) -> RouteReport {
     RouteReport {
         engine,
@@ -300,7 +271,13 @@ fn report(
         misdelivered: analysis.misdelivered,
         link_load: analysis.link_load,
         layers: layers.unwrap_or(analysis.lanes),
-        deadlock: Verdict { free: analysis.cycle.is_none(), cycle: analysis.cycle, cures },
+        lanes: analysis.lanes,
+        deadlock: Verdict {
+            free: analysis.cycle.is_none(),
+            cycle: analysis.cycle,
+            cures: Vec::new(),
+            untried: Vec::new(),
+        },
         hot_links: analysis.hot_links,
         lost_paths: analysis.lost,
         links: analysis.link_use,
