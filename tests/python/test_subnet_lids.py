@@ -184,6 +184,10 @@ def test_a_rate_that_the_fabric_overrules_is_named(opensm: Path, tmp_path: Path,
     for value, overruled in (("200 Gb/s", True), ("100 Gb/s", False)):
         warnings = fs.Experiment.from_file(out, set={"links.all.rate": value}).warnings()
         assert any("links.all.rate" in one for one in warnings) == overruled, warnings
+        for reading in ("bound", "describe", "check"):
+            ran = command(reading, out, "--set", f"links.all.rate={value}")
+            assert ran.code == 0
+            assert ("links.all.rate" in ran.err) == overruled, ran.err
 
 
 def test_every_table_has_guids_beside_its_names(opensm: Path, tmp_path: Path, command: Command) -> None:

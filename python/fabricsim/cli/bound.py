@@ -14,7 +14,7 @@ from fabricsim.bound.compute import LIMIT_S
 from fabricsim.bound.reached import reached as reached_of
 from fabricsim.cli.console import output
 from fabricsim.cli.numbers import fixed, nanoseconds, percent, seconds
-from fabricsim.cli.state import ExperimentFile, Json, Set, read, show
+from fabricsim.cli.state import ExperimentFile, Json, Set, read, show, warn
 from fabricsim.lazy import pandas as pd
 from fabricsim.results import Result
 from fabricsim.spec import Experiment
@@ -40,7 +40,9 @@ def bound(
     file: ExperimentFile, set: Set = None, at: At = None, limit: Limit = LIMIT_S, json: Json = False
 ) -> None:
     """Bounds on throughput: fair rates, the largest total, and the limiting links. Runs nothing."""
-    found = bound_of(read(file, set), at=at, limit_s=limit)
+    experiment = read(file, set)
+    found = bound_of(experiment, at=at, limit_s=limit)
+    warn(experiment)
     show(json, found.as_dict, lambda: print_bound(found, output()))
 
 

@@ -37,7 +37,9 @@ def check(file: ExperimentFile, set: Set = None, json: Json = False) -> None:
 
 def describe(file: ExperimentFile, set: Set = None, json: Json = False) -> None:
     """Counts, diameter, bisection, zero-load latency and deadlock verdict of an experiment's network."""
-    facts = read(file, set).describe()
+    experiment = read(file, set)
+    facts = experiment.describe()
+    warn(experiment)
     show(json, lambda: facts, lambda: print_facts(facts, output()))
 
 
