@@ -52,6 +52,8 @@ class Case:
     counted_hops: tuple[float, float] = COUNTED_HOPS
     """Packet-hops of the two runs under callgrind."""
     runs: int = 5
+    keys: tuple[str, ...] = ()
+    """More keys of the experiment, `key=value`."""
 
     def all_loads(self) -> tuple[float | None, ...]:
         """The given loads and the one near saturation; None for the file's own."""
@@ -105,7 +107,7 @@ class Bench:
         keys: Sequence[str] = (),
     ) -> Run:
         """Runs a case; `prefix` is a program that runs ours, `keys` are more keys of the experiment."""
-        command = [*prefix, str(self.binary), str(ROOT / case.file), *keys]
+        command = [*prefix, str(self.binary), str(ROOT / case.file), *case.keys, *keys]
         if duration:
             command.append(f"run.duration={duration}")
         if load is not None:
