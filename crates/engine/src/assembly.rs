@@ -23,7 +23,7 @@ use fabricsim_workload::{Partitions, Source, StreamInfo};
 
 use crate::adapter::{
     Adapter, AdmissionGate, Chain, DatagramEndpoint, OrderingEndpoint, OrderingRules, PathChooser, Protocol,
-    QueuePairEndpoint, QueuePairRules, VerbsEndpoint,
+    QueuePairEndpoint, QueuePairRules, VerbsEndpoint, out_of_order,
 };
 use crate::ages::AgingBuilder;
 use crate::congestion::{Builder, service_classes};
@@ -301,7 +301,11 @@ fn adapter(common: &Common<'_>, id: HostId, (port, sender): (u32, &Sender), app:
         levels: experiment.service_levels().unwrap_or(experiment.switch.service_classes).max(1),
         paths: common.rules.paths,
     };
-    let device = device.map(|place| Device::new(id, common.devices[place].1).with_port(hca_port));
+    let device = device.map(|place| {
+        let adapter = &experiment.adapter;
+        let rule = out_of_order(adapter.out_of_order, adapter.reorder_packets());
+        Device::new(id, common.devices[place].1).with_port(hca_port).with_out_of_order(rule)
+    });
     let protocol = match (device, common.queue_pairs, common.transport) {
         (Some(device), ..) => Protocol::Verbs(Box::new(VerbsEndpoint::new(device, common.device_stream))),
         (None, Some(rules), _) => Protocol::QueuePairs(Box::new(QueuePairEndpoint::new(id, rules))),

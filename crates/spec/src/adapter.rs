@@ -2,6 +2,8 @@ use fabricsim_units::{ByteTime, Bytes, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::OutOfOrder;
+
 /// Times of channel adapters and of the calls of their programs. They hold for programs that use verbs (`fabricsim perftest`); the messages of `traffic`
 /// are sent without them. A work request passes the stages call, doorbell, fetch of the payload, link; then processing, write of the payload and
 /// completion. Each stage works on the next packet meanwhile.
@@ -69,6 +71,13 @@ pub struct Adapter {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-maximum" = "64 KiB"))]
     pub max_inline: Option<Bytes>,
+    /// Treatment of packets of a reliable connection that have overtaken others, as adaptive routing makes them do.
+    pub out_of_order: OutOfOrder,
+    /// Packets of a connection, from the first missing one on, that an adapter can hold with `out_of_order` `hold` or `place`; what is further ahead
+    /// is dropped. By default 128.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 2, max = 32768), extend("x-unit" = "packets"))]
+    pub reorder_packets: Option<u16>,
     /// Cache of address translations. Without one, the adapter knows the place of all memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub translation_cache: Option<TranslationCache>,
@@ -248,6 +257,11 @@ impl AdapterProfile {
 }
 
 impl Adapter {
+    /// Packets of a connection that an adapter can hold.
+    pub fn reorder_packets(&self) -> u16 {
+        self.reorder_packets.unwrap_or(128)
+    }
+
     /// The values in force: those that are given, and those of the profile.
     pub fn values(&self) -> AdapterValues {
         let of = self.profile.values();

@@ -35,7 +35,7 @@ pub(crate) use ordering::{OrderingEndpoint, OrderingRules};
 pub(crate) use pacing::{Pacing, PacingRules};
 pub(crate) use paths::PathChooser;
 pub use queue_pairs::{QueuePairCounters, QueuePairReport};
-pub(crate) use queue_pairs::{QueuePairEndpoint, QueuePairRules, check as check_queue_pairs};
+pub(crate) use queue_pairs::{QueuePairEndpoint, QueuePairRules, check as check_queue_pairs, out_of_order};
 pub(crate) use verbs::VerbsEndpoint;
 
 /// The protocol of an adapter.

@@ -17,6 +17,7 @@ pub(super) fn warnings(experiment: &Experiment) -> Vec<String> {
         transport(experiment),
         congestion(experiment),
         queue_pairs(experiment),
+        adapter(experiment),
     ];
     of_sections.into_iter().flatten().chain(silent(experiment)).collect()
 }
@@ -77,6 +78,14 @@ fn queue_pairs(experiment: &Experiment) -> Option<String> {
     let is_given = spec.reorder_packets != crate::QueuePairs::default().reorder_packets;
     (is_given && spec.out_of_order == OutOfOrder::Drop).then(|| {
         "queue_pairs.reorder_packets has no effect: with `out_of_order = \"drop\"` packets are not kept"
+            .to_owned()
+    })
+}
+
+fn adapter(experiment: &Experiment) -> Option<String> {
+    let adapter = &experiment.adapter;
+    (adapter.reorder_packets.is_some() && adapter.out_of_order == OutOfOrder::Drop).then(|| {
+        "adapter.reorder_packets has no effect: with `out_of_order = \"drop\"` packets are not kept"
             .to_owned()
     })
 }
@@ -154,6 +163,9 @@ mod tests {
             assert!(found.len() == 1 && found[0].contains(text), "{key}: {found:?}");
             assert_eq!(of(&[&[(key, value)], others].concat()), Vec::<String>::new(), "{key}");
         }
+        let ahead = [("adapter.reorder_packets", "16")];
+        assert!(of(&ahead)[0].contains("adapter.reorder_packets has no effect"));
+        assert_eq!(of(&[ahead[0], ("adapter.out_of_order", "'hold'")]), Vec::<String>::new());
         let drop = [("queue_pairs.reorder_packets", "16"), ("queue_pairs.out_of_order", "'drop'")];
         assert!(of(&drop)[0].contains("queue_pairs.reorder_packets has no effect"));
         assert_eq!(of(&[drop[0], ("queue_pairs.out_of_order", "'hold'")]), Vec::<String>::new());

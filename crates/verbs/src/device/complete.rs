@@ -1,12 +1,14 @@
 //! Ends of work requests, and what the two state machines of a connection need of their adapter.
 
-use std::collections::VecDeque;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, VecDeque};
 
 use fabricsim_protocols::infiniband::{
     Access, Atomic, Completion, Extra, Placement, QueuePairKind, Receive, Received, Remote, RequesterOutbox,
     ResponderOutbox, Status,
 };
 use fabricsim_units::Time;
+use fabricsim_wire::Psn;
 use fabricsim_wire::headers::RnrTimer;
 use fabricsim_wire::ids::{Qpn, RKey, Srqn};
 
@@ -17,7 +19,7 @@ use crate::handles::Cq;
 use crate::handles::Pd;
 use crate::memory::{Memory, number, pieces};
 use crate::path::AddressVector;
-use crate::queue_pair::Posted;
+use crate::queue_pair::{HeldContent, Posted};
 use crate::shared_queue::Receives;
 use crate::translations::Translations;
 use crate::work::ReceiveRequest;
@@ -223,16 +225,20 @@ pub(super) struct ResponderReports<'a> {
     pub(super) access: AccessFlags,
     pub(super) receives: Receives<'a>,
     pub(super) taken: &'a mut Option<ReceiveRequest>,
-    /// Bytes of the packet that is being received.
-    pub(super) content: Option<&'a [u8]>,
-    /// Key of the memory to which a WRITE has gone.
-    pub(super) written: Option<u32>,
+    /// From the execution of a packet until its data is visible.
+    pub(super) payload_write: Time,
+    /// What the packet that is being received, or was held, has with it.
+    pub(super) content: Option<Cow<'a, [u8]>>,
+    /// It is the last of a WRITE.
+    pub(super) ends_write: bool,
+    /// The same of packets that have overtaken others.
+    pub(super) held: &'a mut BTreeMap<u32, HeldContent>,
     /// The packet was executed.
     pub(super) is_executed: bool,
     /// Memory was used that may not be.
     pub(super) has_access_error: bool,
-    /// The receive request that has ended.
-    pub(super) ended: Option<(ReceiveRequest, Received)>,
+    /// The receive requests that have ended, with the times at which their data is visible.
+    pub(super) ended: &'a mut Vec<(ReceiveRequest, Received, Time)>,
 }
 
 impl ResponderOutbox for ResponderReports<'_> {
@@ -275,16 +281,19 @@ impl ResponderOutbox for ResponderReports<'_> {
                 let Some(receive) = &*self.taken else { return };
                 let memory = pieces(&receive.list, offset, length).map(|(_, va, length)| (va, length));
                 self.placed = self.translations.known(self.placed, memory);
-                if let Some(content) = self.content {
+                if let Some(content) = &self.content {
                     self.memory.scatter(&receive.list, offset, content);
                 }
             }
             Placement::Region(remote) => {
                 self.placed = self.translations.known(self.placed, [(remote.va, length)].into_iter());
                 let key = number(remote.r_key);
-                self.written = Some(key);
-                if let Some(content) = self.content {
+                if let Some(content) = &self.content {
                     self.memory.put(key, remote.va, content);
+                }
+                if self.ends_write {
+                    let visible = self.visible();
+                    self.memory.written(key, visible);
                 }
             }
         }
@@ -312,6 +321,22 @@ impl ResponderOutbox for ResponderReports<'_> {
         is_allowed
     }
 
+    fn reads_when_sent(&self) -> bool {
+        true
+    }
+
+    fn hold(&mut self, psn: Psn, is_placed: bool) {
+        self.is_executed = true;
+        let content = self.content.take().filter(|_| !is_placed).map(|content| content.into_owned().into());
+        self.held.insert(psn.get(), HeldContent { content, ends_write: self.ends_write });
+    }
+
+    fn resume(&mut self, psn: Psn) {
+        let Some(held) = self.held.remove(&psn.get()) else { return };
+        self.content = held.content.map(|content| Cow::Owned(content.into_vec()));
+        self.ends_write = held.ends_write;
+    }
+
     fn complete(&mut self, received: Received) {
         self.end(received);
     }
@@ -321,8 +346,14 @@ impl ResponderReports<'_> {
     /// The receive request of the message has ended.
     pub(super) fn end(&mut self, received: Received) {
         if let Some(receive) = self.taken.take() {
-            self.ended = Some((receive, received));
+            let visible = self.visible();
+            self.ended.push((receive, received, visible));
         }
+    }
+
+    /// Time at which what was executed so far is visible.
+    fn visible(&mut self) -> Time {
+        self.translations.behind(self.placed) + self.payload_write
     }
 
     /// Writes a datagram's global route header to the first bytes of the receive request.

@@ -16,7 +16,7 @@ mod windows;
 
 use std::collections::VecDeque;
 
-use fabricsim_protocols::infiniband::{Completion, Responder, UnreliableCounters};
+use fabricsim_protocols::infiniband::{Completion, OutOfOrder, Received, Responder, UnreliableCounters};
 use fabricsim_units::{HostId, Time};
 use fabricsim_wire::ids::Qpn;
 
@@ -34,6 +34,7 @@ use crate::service::{Receiving, Sending};
 use crate::shared_queue::SharedQueues;
 use crate::timers::Timers;
 use crate::translations::Translations;
+use crate::work::ReceiveRequest;
 
 /// The first number of a queue pair that is not reserved: 0 and 1 are for management.
 const FIRST_QPN: u32 = 2;
@@ -127,6 +128,8 @@ pub struct Device {
     host: HostId,
     costs: Costs,
     port: Port,
+    /// What it does with packets that have overtaken others of their connection.
+    out_of_order: OutOfOrder,
     /// Protection domains; false if one was deallocated.
     pds: Vec<bool>,
     memory: Memory,
@@ -153,6 +156,8 @@ pub struct Device {
     counters: DeviceCounters,
     /// Ended work requests, between calls.
     completions: Vec<Completion>,
+    /// Ended receive requests, between calls.
+    received: Vec<(ReceiveRequest, Received, Time)>,
 }
 
 impl Device {
@@ -162,6 +167,7 @@ impl Device {
             host,
             costs,
             port: Port::default(),
+            out_of_order: OutOfOrder::Drop,
             pds: Vec::new(),
             memory: Memory::default(),
             cqs: Vec::new(),
@@ -180,6 +186,7 @@ impl Device {
             events: VecDeque::new(),
             counters: DeviceCounters::default(),
             completions: Vec::new(),
+            received: Vec::new(),
         }
     }
 
@@ -187,6 +194,13 @@ impl Device {
     #[must_use]
     pub fn with_port(self, port: Port) -> Self {
         Self { port, ..self }
+    }
+
+    /// The same adapter with another rule for packets that have overtaken others. It has to hold at both ends of a connection: with
+    /// [`OutOfOrder::Place`] each packet of a WRITE is a WRITE of its own.
+    #[must_use]
+    pub fn with_out_of_order(self, out_of_order: OutOfOrder) -> Self {
+        Self { out_of_order, ..self }
     }
 
     /// Its port (`ibv_query_port`).

@@ -45,7 +45,7 @@ impl Device {
         if let Some(p_key) = p_key {
             pair.set_p_key(p_key);
         }
-        pair.enter(next, self.port.mtu);
+        pair.enter(next, (self.port.mtu, self.out_of_order));
         if migrated.is_some() {
             self.use_alternate(index);
         }

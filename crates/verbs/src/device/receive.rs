@@ -1,6 +1,8 @@
 //! Packets that arrive at the adapter.
 
-use fabricsim_protocols::infiniband::{MigrationState, QueuePairKind, QueuePairState, Received, Responder};
+use std::borrow::Cow;
+
+use fabricsim_protocols::infiniband::{MigrationState, QueuePairKind, QueuePairState, Responder};
 use fabricsim_units::{HostId, Time};
 use fabricsim_wire::headers::{Headers, Operation, RnrTimer};
 use fabricsim_wire::ids::{PKey, Qpn};
@@ -10,7 +12,7 @@ use super::{AsyncEvent, Device, reliable};
 use crate::completion::WcOpcode;
 use crate::path::AddressVector;
 use crate::queue_pair::{Deferred, QueuePair};
-use crate::service::Sending;
+use crate::service::{Receiving, Sending};
 use crate::shared_queue::Receives;
 
 impl Device {
@@ -55,6 +57,16 @@ impl Device {
 
     /// Executes the requests that waited for the data of READs, as far as they need not wait any more.
     pub(super) fn execute_deferred(&mut self, index: u32, now: Time) {
+        let Some(qp) = &self.qps[index as usize] else { return };
+        if reliable(qp).is_some_and(|responder| responder.is_waiting() && !responder.has_data()) {
+            let address = qp.attributes.address.unwrap_or_default();
+            self.respond(index, (None, false, address), now, |responder, reports| {
+                if let Receiving::Reliable(responder) = responder {
+                    responder.execute_held(reports);
+                }
+                None
+            });
+        }
         while let Some(qp) = &mut self.qps[index as usize]
             && !has_data_to_send(qp)
             && let Some(Deferred { headers, length, content }) = qp.deferred.pop_front()
@@ -104,20 +116,45 @@ impl Device {
         now: Time,
     ) {
         let Some(qp) = &mut self.qps[index as usize] else { return };
-        let Some(responder) = &mut qp.responder else {
+        if qp.responder.is_none() {
             qp.counters.dropped += 1;
             return;
-        };
-        let is_first = !std::mem::replace(&mut qp.has_received, true);
-        if is_first && qp.state == QueuePairState::ReadyToReceive && qp.init.kind != QueuePairKind::Ud {
+        }
+        if !std::mem::replace(&mut qp.has_received, true)
+            && qp.state == QueuePairState::ReadyToReceive
+            && qp.init.kind != QueuePairKind::Ud
+        {
             self.events.push_back(AsyncEvent::CommunicationEstablished(qp.number));
         }
+        let of_packet = (content, ends_write(operation), source);
+        self.respond(index, of_packet, now, |responder, reports| {
+            let datagram = responder.receive(headers, length, grh.is_some(), reports);
+            datagram.map(|(received, sender)| {
+                reports.put_route_header(grh);
+                reports.end(received);
+                (sender, grh.is_some())
+            })
+        });
+    }
+
+    /// Lets the responder act, and does what it reports. `content`, `ends_write` and `source` are those of the packet that is received.
+    fn respond(
+        &mut self,
+        index: u32,
+        (content, ends_write, source): (Option<&[u8]>, bool, AddressVector),
+        now: Time,
+        act: impl FnOnce(&mut Receiving, &mut ResponderReports<'_>) -> Option<(Qpn, bool)>,
+    ) {
+        let Some(qp) = &mut self.qps[index as usize] else { return };
+        let Some(responder) = &mut qp.responder else { return };
         let executed = now + self.costs.receive;
+        let mut received = std::mem::take(&mut self.received);
         let mut reports = ResponderReports {
             memory: &mut self.memory,
             translations: &mut self.translations,
             placed: executed,
             answered: executed,
+            payload_write: self.costs.payload_write,
             pd: qp.pd,
             qp: qp.number,
             access: qp.attributes.access.unwrap_or_default(),
@@ -129,35 +166,29 @@ impl Device {
                 taken_from: qp.taken_from,
             },
             taken: &mut qp.taken,
-            content,
-            written: None,
+            content: content.map(Cow::Borrowed),
+            ends_write,
+            held: &mut qp.held,
             is_executed: false,
             has_access_error: false,
-            ended: None,
+            ended: &mut received,
         };
-        let datagram = responder.receive(headers, length, grh.is_some(), &mut reports);
-        if let Some((received, _)) = datagram {
-            reports.put_route_header(grh);
-            reports.end(received);
-        }
-        let ResponderReports { receives, written, is_executed, has_access_error, ended, .. } = reports;
-        let (placed, answered) = (reports.placed, reports.answered);
+        let datagram = act(responder, &mut reports);
+        let ResponderReports { receives, is_executed, has_access_error, placed, answered, .. } = reports;
         qp.taken_from = receives.taken_from;
+        self.translations.behind(placed);
         while qp.answer_times.len() < responder.reliable().map_or(0, Responder::answers) {
             qp.answer_times.push_back(answered);
         }
         let (is_broken, number) = (responder.is_broken(), qp.number);
         self.counters.progress += u64::from(is_executed);
-        let visible = self.translations.behind(placed) + self.costs.payload_write;
-        if let Some(key) = written.filter(|_| ends_write(operation)) {
-            self.memory.written(key, visible);
+        for (receive, of, visible) in received.drain(..) {
+            let opcode = if of.is_write { WcOpcode::RecvRdmaWithImm } else { WcOpcode::Recv };
+            let source = datagram.map(|(sender, has_grh)| (source, sender, has_grh));
+            let result = (of.status, opcode, of.length, of.extra);
+            self.end_receive(index, &receive, result, (of.solicited, source, visible));
         }
-        if let Some((receive, received)) = ended {
-            let Received { status, length, extra, is_write, solicited, .. } = received;
-            let opcode = if is_write { WcOpcode::RecvRdmaWithImm } else { WcOpcode::Recv };
-            let source = datagram.map(|(_, sender)| (source, sender, grh.is_some()));
-            self.end_receive(index, &receive, (status, opcode, length, extra), (solicited, source, visible));
-        }
+        self.received = received;
         for srq in std::mem::take(&mut self.srqs.reached) {
             self.events.push_back(AsyncEvent::SharedQueueLimit(srq));
         }

@@ -2,7 +2,7 @@
 
 mod attributes;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use fabricsim_protocols::infiniband::{
     OutOfOrder, PathMigration, QueuePairKind, QueuePairState, Requester, RequesterOptions, Responder,
@@ -51,6 +51,15 @@ pub(crate) struct Deferred {
     pub(crate) headers: Headers,
     pub(crate) length: u32,
     pub(crate) content: Option<Box<[u8]>>,
+}
+
+/// What a packet that has overtaken others has with it.
+#[derive(Clone, Debug)]
+pub(crate) struct HeldContent {
+    /// Its bytes, unless they are in memory.
+    pub(crate) content: Option<Box<[u8]>>,
+    /// It is the last of a WRITE.
+    pub(crate) ends_write: bool,
 }
 
 /// Whether the next packet of a queue can be sent.
@@ -108,6 +117,8 @@ pub(crate) struct QueuePair {
     pub(crate) taken_from: Option<Srq>,
     /// Request packets behind an atomic operation that waits until the data of READs before it has been sent, oldest first.
     pub(crate) deferred: VecDeque<Deferred>,
+    /// Request packets that have overtaken others, by their numbers.
+    pub(crate) held: BTreeMap<u32, HeldContent>,
     /// Times from which the responder's answers can be prepared, oldest first.
     pub(crate) answer_times: VecDeque<Time>,
     /// Time at which the requester's timer ends, and for which its end is scheduled.
@@ -144,6 +155,7 @@ impl QueuePair {
             taken: None,
             taken_from: None,
             deferred: VecDeque::new(),
+            held: BTreeMap::new(),
             answer_times: VecDeque::new(),
             deadline: Time::MAX,
             scheduled: Time::MAX,
@@ -174,11 +186,11 @@ impl QueuePair {
     }
 
     /// Builds the responder or the requester that a state needs. `mtu` is that of the port, in bytes.
-    pub(crate) fn enter(&mut self, state: QueuePairState, mtu: u32) {
+    pub(crate) fn enter(&mut self, state: QueuePairState, (mtu, out_of_order): (u32, OutOfOrder)) {
         match state {
-            QueuePairState::ReadyToReceive => self.responder = Some(self.receiving(mtu)),
+            QueuePairState::ReadyToReceive => self.responder = Some(self.receiving(mtu, out_of_order)),
             QueuePairState::ReadyToSend if self.requester.is_none() => {
-                self.requester = Some(self.sending(mtu));
+                self.requester = Some(self.sending(mtu, out_of_order));
             }
             QueuePairState::Reset => {
                 *self = Self { counters: self.counters, ..Self::new(self.number, self.pd, self.init) };
@@ -200,7 +212,7 @@ impl QueuePair {
         }
     }
 
-    fn receiving(&self, port_mtu: u32) -> Receiving {
+    fn receiving(&self, port_mtu: u32, out_of_order: OutOfOrder) -> Receiving {
         let of = &self.attributes;
         let first = of.rq_psn.unwrap_or_default();
         match self.init.kind {
@@ -215,7 +227,7 @@ impl QueuePair {
                     reads: of.max_dest_rd_atomic.unwrap_or(1).max(1),
                     rnr_timer: of.min_rnr_timer.unwrap_or(RnrTimer::new(0)),
                     reports_credits: false,
-                    out_of_order: OutOfOrder::Drop,
+                    out_of_order,
                 };
                 let is_rc = self.init.kind == QueuePairKind::Rc;
                 Receiving::Reliable(if is_rc {
@@ -227,7 +239,7 @@ impl QueuePair {
         }
     }
 
-    fn sending(&self, port_mtu: u32) -> Sending {
+    fn sending(&self, port_mtu: u32, out_of_order: OutOfOrder) -> Sending {
         let of = &self.attributes;
         let first = of.sq_psn.unwrap_or_default();
         match self.init.kind {
@@ -244,7 +256,7 @@ impl QueuePair {
                     reads: of.max_rd_atomic.unwrap_or(1).max(1),
                     ack_every: 0,
                     has_credits: false,
-                    self_contained_writes: false,
+                    self_contained_writes: matches!(out_of_order, OutOfOrder::Place(_)),
                 };
                 let is_rc = self.init.kind == QueuePairKind::Rc;
                 Sending::Reliable(if is_rc {

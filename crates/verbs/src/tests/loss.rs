@@ -1,7 +1,7 @@
-//! Messages of all kinds at random, with losses: memory at both ends is compared byte by byte.
+//! Messages of all kinds at random, with losses and packets that overtake others: memory at both ends is compared byte by byte.
 
 use fabricsim_model::Random;
-use fabricsim_protocols::infiniband::{Status, Verb};
+use fabricsim_protocols::infiniband::{OutOfOrder, Status, Verb};
 use fabricsim_units::Time;
 
 use super::pair::SIZE;
@@ -16,14 +16,29 @@ struct Model {
     memories: [Vec<u8>; 2],
 }
 
-fn run(seed: u64, lost: u64) -> u64 {
+/// The network between the ends.
+#[derive(Clone, Copy)]
+struct Network {
+    /// Packets that are lost, of 100.
+    lost: u64,
+    /// Nanoseconds by which packets are late, at most.
+    late: u64,
+    out_of_order: OutOfOrder,
+    /// READs and atomic operations, too.
+    has_responses: bool,
+}
+
+const PLAIN: Network = Network { lost: 0, late: 0, out_of_order: OutOfOrder::Drop, has_responses: true };
+
+fn run(seed: u64, network: Network) -> u64 {
+    let Network { lost, late, out_of_order, has_responses } = network;
     let mut random = Random::new(seed, 1, 1);
     let costs = Costs {
         payload_fetch: Time::ns(random.below(500)),
         receive: Time::ns(random.below(50)),
         ..Costs::LEAST
     };
-    let mut pair = Pair::new(costs).with_loss(lost, seed);
+    let mut pair = Pair::new(costs).with_loss(lost, seed).with_overtaking(late, out_of_order);
     let ends = connected(&mut pair, Capacities { inline: 64, ..Capacities::default() });
     let mut model = Model { memories: [0, 1].map(|_| (0..SIZE).map(|_| random.below(256) as u8).collect()) };
     for (host, end) in ends.iter().enumerate() {
@@ -34,12 +49,19 @@ fn run(seed: u64, lost: u64) -> u64 {
     let from = random.below(2) as usize;
     let (here, there) = (&ends[from], &ends[1 - from]);
     let half = SIZE / 2;
+    // With OutOfOrder::Place WRITEs to the same bytes have no order: each has bytes of its own.
+    let mut free = matches!(out_of_order, OutOfOrder::Place(_)).then_some(half);
     for wr_id in 0..=random.below(12) {
         let length = [random.below(10), random.below(1200), random.below(5000)][random.below(3) as usize];
         let (local, far) = (random.below(half - length - WORDS), half + random.below(half - length));
+        let far = free.unwrap_or(far);
+        free = free.map(|free| free + length);
+        if far + length > SIZE {
+            break;
+        }
         let (l, f, n) = (local as usize, far as usize, length as usize);
         let memories = &mut model.memories;
-        let request = match random.below(4) {
+        let request = match random.below(if has_responses { 4 } else { 2 }) {
             0 => {
                 let receive = ReceiveRequest { wr_id, list: sge(there, far, length as u32) };
                 pair.devices[1 - from].post_recv(there.qp, receive, pair.now).unwrap();
@@ -54,9 +76,9 @@ fn run(seed: u64, lost: u64) -> u64 {
                 SendRequest::write(wr_id, sge(here, local, length as u32), remote(there, far))
             }
             2 => {
-                // What is read goes to the upper half, from which nothing is sent. A READ whose data is lost is executed again: only without
-                // losses are words read that atomic operations change.
-                let local = if lost == 0 { local } else { local.max(WORDS) };
+                // What is read goes to the upper half, from which nothing is sent. A READ whose data is lost, or was overtaken, is executed again: only
+                // without that are words read that atomic operations change.
+                let local = if lost + late == 0 { local } else { local.max(WORDS) };
                 let l = local as usize;
                 let data = memories[1 - from][l..l + n].to_vec();
                 memories[from][f..f + n].copy_from_slice(&data);
@@ -95,7 +117,31 @@ fn run(seed: u64, lost: u64) -> u64 {
 
 #[test]
 fn memory_is_what_it_would_be_without_a_network() {
-    assert_eq!((0..100).map(|seed| run(seed, 0)).sum::<u64>(), 0);
-    let retransmitted: u64 = (0..400).map(|seed| run(seed, 3)).sum();
+    assert_eq!((0..100).map(|seed| run(seed, PLAIN)).sum::<u64>(), 0);
+    let retransmitted: u64 = (0..400).map(|seed| run(seed, Network { lost: 3, ..PLAIN })).sum();
     assert!(retransmitted > 100, "{retransmitted}");
+}
+
+/// Nothing that is held is sent anew; without that (`Drop`) much is.
+#[test]
+fn memory_is_the_same_where_packets_overtake_others() {
+    const HELD: [OutOfOrder; 3] = [OutOfOrder::Hold(64), OutOfOrder::Place(64), OutOfOrder::Hold(3)];
+    let count = |network: Network| (0..150).map(|seed| run(seed, network)).sum::<u64>();
+    for late in [15, 200, 3000] {
+        let overtaking = Network { late, ..PLAIN };
+        let one_way = Network { has_responses: false, ..overtaking };
+        let dropped = count(one_way);
+        assert!(dropped > 100, "{late}: {dropped}");
+        count(overtaking);
+        for out_of_order in HELD {
+            let retransmitted = count(Network { out_of_order, ..one_way });
+            if out_of_order == OutOfOrder::Hold(3) {
+                assert!(retransmitted < dropped, "{late}: {retransmitted} and {dropped}");
+            } else {
+                assert_eq!(retransmitted, 0, "{late} {out_of_order:?}");
+            }
+            count(Network { out_of_order, ..overtaking });
+            assert!(count(Network { out_of_order, lost: 3, ..overtaking }) > 0);
+        }
+    }
 }

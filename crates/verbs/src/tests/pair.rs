@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use fabricsim_model::Random;
-use fabricsim_protocols::infiniband::{QueuePairKind, QueuePairState, Remote};
+use fabricsim_protocols::infiniband::{OutOfOrder, QueuePairKind, QueuePairState, Remote};
 use fabricsim_units::{HostId, Time};
 use fabricsim_wire::Psn;
 use fabricsim_wire::headers::RnrTimer;
@@ -27,6 +27,8 @@ pub(super) struct Pair {
     free: [Time; 2],
     /// Packets that are lost, of 100.
     pub(super) lost: u64,
+    /// Nanoseconds by which a packet is late, at most: it may be overtaken.
+    pub(super) late: u64,
     /// LID of each adapter, from 0, to which no packet comes any more.
     pub(super) dead_path: Option<u8>,
     random: Random,
@@ -40,6 +42,7 @@ impl Pair {
             wires: Default::default(),
             free: [Time::ZERO; 2],
             lost: 0,
+            late: 0,
             dead_path: None,
             random: Random::new(1, 2, 3),
         }
@@ -47,6 +50,13 @@ impl Pair {
 
     pub(super) fn with_loss(mut self, lost: u64, seed: u64) -> Self {
         (self.lost, self.random) = (lost, Random::new(seed, 0, 0));
+        self
+    }
+
+    /// Packets are late by up to `late` ns each.
+    pub(super) fn with_overtaking(mut self, late: u64, out_of_order: OutOfOrder) -> Self {
+        self.late = late;
+        self.devices = self.devices.map(|device| device.with_out_of_order(out_of_order));
         self
     }
 
@@ -97,7 +107,11 @@ impl Pair {
         self.free[from] = self.now + WIRE;
         let path = sent.address.path.unwrap_or_default();
         if self.dead_path != Some(path) && self.random.below(100) >= self.lost {
-            self.wires[1 - from].push_back((self.now + WIRE + LATENCY, sent));
+            let late = if self.late == 0 { 0 } else { self.random.below(self.late) };
+            let at = self.now + WIRE + LATENCY + Time::ns(late);
+            let wire = &mut self.wires[1 - from];
+            let place = wire.partition_point(|(other, _)| *other <= at);
+            wire.insert(place, (at, sent));
         }
     }
 

@@ -23,7 +23,7 @@ use super::mtu::Mtus;
 
 pub use self::connection::QueuePairCounters;
 pub use self::report::QueuePairReport;
-pub(crate) use self::rules::{Rules as QueuePairRules, check};
+pub(crate) use self::rules::{Rules as QueuePairRules, check, out_of_order};
 
 /// A message that has not been acknowledged wholly.
 #[derive(Clone, Copy, Debug)]

@@ -108,15 +108,6 @@ impl Rules {
         }
     }
 
-    fn out_of_order(&self) -> OutOfOrder {
-        let packets = self.spec.reorder_packets;
-        match self.spec.out_of_order {
-            spec::OutOfOrder::Drop => OutOfOrder::Drop,
-            spec::OutOfOrder::Hold => OutOfOrder::Hold(packets),
-            spec::OutOfOrder::Place => OutOfOrder::Place(packets),
-        }
-    }
-
     pub(super) fn responder(&self, destination: Qpn, mtu: u32) -> ResponderOptions {
         ResponderOptions {
             mtu,
@@ -125,7 +116,7 @@ impl Rules {
             reads: READS,
             rnr_timer: RnrTimer::at_least(self.spec.min_rnr_timer),
             reports_credits: false,
-            out_of_order: self.out_of_order(),
+            out_of_order: out_of_order(self.spec.out_of_order, self.spec.reorder_packets),
         }
     }
 
@@ -137,6 +128,15 @@ impl Rules {
         }
         let identity = u64::from(packet.source.0) << 32 | u64::from(packet.sequence);
         Random::new(self.seed, LOSS, identity).unit() <= self.spec.loss
+    }
+}
+
+/// What a responder does with packets that have overtaken others, of which it can hold a number.
+pub(crate) fn out_of_order(rule: spec::OutOfOrder, packets: u16) -> OutOfOrder {
+    match rule {
+        spec::OutOfOrder::Drop => OutOfOrder::Drop,
+        spec::OutOfOrder::Hold => OutOfOrder::Hold(packets),
+        spec::OutOfOrder::Place => OutOfOrder::Place(packets),
     }
 }
 

@@ -43,6 +43,12 @@ struct Ahead {
     is_placed: bool,
 }
 
+impl Ahead {
+    fn is_atomic(&self) -> bool {
+        matches!(self.headers.bth.opcode.operation(), Some(Operation::CompareSwap | Operation::FetchAdd))
+    }
+}
+
 #[cfg(test)]
 impl std::hash::Hash for Ahead {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
@@ -122,7 +128,17 @@ impl Responder {
         out: &mut impl ResponderOutbox,
     ) {
         self.execute_one((headers, operation), length, out);
-        while let Some(ahead) = self.next_held()
+        self.execute_held(out);
+    }
+
+    /// True if the expected packet is held: an atomic operation that waits until the data of READs before it has been sent.
+    pub fn is_waiting(&self) -> bool {
+        self.held.as_ref().is_some_and(|held| matches!(held.0.front(), Some(Some(_))))
+    }
+
+    /// Executes the packets that are held and need not wait any more: after others, and when the data of READs has been sent.
+    pub fn execute_held(&mut self, out: &mut impl ResponderOutbox) {
+        while let Some(ahead) = self.next_held(out.reads_when_sent())
             && let Some(operation) = ahead.headers.bth.opcode.operation()
         {
             let psn = ahead.headers.bth.psn;
@@ -153,8 +169,12 @@ impl Responder {
         }
     }
 
-    /// Takes the expected packet, if it is held. One that was refused is not held any more.
-    fn next_held(&mut self) -> Option<Ahead> {
-        self.held.as_mut()?.0.front_mut()?.take()
+    /// Takes the expected packet, if it is held and need not wait. One that was refused is not held any more.
+    ///
+    /// An atomic operation is executed after READs before it (IBA volume 1, section 9.5): if their data is read when it is sent, not before that.
+    fn next_held(&mut self, reads_when_sent: bool) -> Option<Ahead> {
+        let has_data = reads_when_sent && self.has_data();
+        let first = self.held.as_mut()?.0.front_mut()?;
+        first.take_if(|ahead| !(has_data && ahead.is_atomic()))
     }
 }

@@ -106,6 +106,10 @@ pub trait ResponderOutbox {
     fn atomic(&mut self, remote: Remote, operation: Atomic) -> u64;
     /// Makes a key invalid; false if that is not allowed.
     fn invalidate(&mut self, r_key: RKey) -> bool;
+    /// True if the data of a READ is what is in memory when its packet is sent; false if it is what was there when the READ was executed.
+    fn reads_when_sent(&self) -> bool {
+        false
+    }
     /// The packet that is being received has overtaken others, and is held; its payload, too, unless it is placed.
     fn hold(&mut self, _psn: Psn, _is_placed: bool) {}
     /// A packet that was held is the one that is being received from now on.
