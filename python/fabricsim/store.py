@@ -25,6 +25,8 @@ from fabricsim.manifest import problem
 
 T = TypeVar("T")
 MANIFEST = "manifest.json"
+VIEWER = "view.html"
+"""Name of the viewer's page in a run folder."""
 FORMAT = 1
 """Version of the layout of a folder, in the manifest as `format`."""
 

@@ -1,0 +1,149 @@
+// The picture: a panel for each run, in one canvas.
+
+import { Color, DataTexture, Scene, Vector2, WebGLRenderer } from "three";
+import { SharedCamera } from "viewer/camera.js";
+import { LinkMesh } from "viewer/links.js";
+import { nodePoints } from "viewer/nodes.js";
+import { IDLE, table } from "viewer/palettes.js";
+
+export class View {
+  #waiting = false;
+
+  constructor(element, canvas, runs) {
+    this.element = element;
+    this.runs = runs;
+    this.onDraw = () => {};
+    this.renderer = new WebGLRenderer({ canvas, antialias: true });
+    this.renderer.setClearColor(0xffffff);
+    this.renderer.autoClear = false;
+    this.uniforms = {
+      palette: { value: null }, idle: { value: new Color().setStyle(IDLE, "srgb-linear") }, largest: { value: 1 },
+      thick: { value: 2 }, size: { value: new Vector2(1, 1) }, withHosts: { value: true }, withIdle: { value: true },
+      switchSize: { value: 6 }, hostSize: { value: 4 },
+    };
+    this.panels = runs.map((run) => {
+      const [scene, links] = [new Scene(), new LinkMesh(run, this.uniforms)];
+      scene.add(links.mesh, nodePoints(run, this.uniforms));
+      return { run, scene, links, values: new Float32Array(run.linkCount), left: 0, top: 0, width: 1, height: 1 };
+    });
+    this.camera = new SharedCamera(element, runs, () => this.invalidate());
+    new ResizeObserver(() => this.#resize(true)).observe(element);
+    this.#resize(false);
+    this.camera.fit();
+  }
+
+  setPalette(name) {
+    this.uniforms.palette.value?.dispose();
+    this.uniforms.palette.value = new DataTexture(table(name), 256, 1);
+    this.uniforms.palette.value.needsUpdate = true;
+    this.invalidate();
+  }
+
+  // Colours each run's links by a quantity at a time (null: the measurement), on one scale.
+  setValues(key, time, largest) {
+    this.uniforms.largest.value = largest;
+    for (const panel of this.panels) {
+      panel.values = panel.run.values(key, time);
+      panel.links.show(panel.values);
+    }
+    this.invalidate();
+  }
+
+  setShown(withHosts, withIdle) {
+    this.uniforms.withHosts.value = withHosts;
+    this.uniforms.withIdle.value = withIdle;
+    this.invalidate();
+  }
+
+  // Panels beside each other, or below on narrow screens.
+  #resize(drawNow) {
+    const [width, height] = [Math.max(this.element.clientWidth, 1), Math.max(this.element.clientHeight, 1)];
+    const count = this.panels.length;
+    const across = count <= 2 ? (width >= height ? count : 1) : 2;
+    const down = Math.ceil(count / across);
+    this.renderer.setPixelRatio(window.devicePixelRatio);
+    this.renderer.setSize(width, height, false);
+    this.panels.forEach((panel, number) => Object.assign(panel, {
+      left: ((number % across) * width) / across, top: (Math.floor(number / across) * height) / down,
+      width: width / across, height: height / down,
+    }));
+    this.camera.resize(width / across, height / down);
+    // What is drawn later would leave the canvas empty for a frame.
+    if (drawNow) this.draw(); else this.invalidate();
+  }
+
+  // Draws once in the next frame.
+  invalidate() {
+    if (this.#waiting) return;
+    this.#waiting = true;
+    requestAnimationFrame(() => {
+      this.#waiting = false;
+      this.draw();
+    });
+  }
+
+  draw() {
+    const height = this.element.clientHeight;
+    this.renderer.setScissorTest(false);
+    this.renderer.clear();
+    this.renderer.setScissorTest(true);
+    for (const panel of this.panels) {
+      this.#scale(panel);
+      const box = [panel.left, height - panel.top - panel.height, panel.width, panel.height];
+      this.renderer.setViewport(...box);
+      this.renderer.setScissor(...box);
+      this.renderer.render(panel.scene, this.camera.camera);
+    }
+    this.onDraw();
+  }
+
+  // Widths and sizes in pixels for a panel: in proportion to a step of the topology, within bounds.
+  #scale(panel) {
+    const ratio = this.renderer.getPixelRatio();
+    const step = this.camera.scale() * panel.run.step;
+    const within = (value, low, high) => Math.min(Math.max(value, low), high);
+    panel.thick = within(0.05 * step, 0.8, 5);
+    this.uniforms.size.value.set(panel.width * ratio, panel.height * ratio);
+    this.uniforms.thick.value = panel.thick * ratio;
+    this.uniforms.switchSize.value = within(0.2 * step, 1.5, 22) * ratio;
+    this.uniforms.hostSize.value = (0.11 * step < 1.2 ? 0 : within(0.11 * step, 1.2, 13)) * ratio;
+    panel.hostSize = this.uniforms.hostSize.value / ratio;
+    panel.switchSize = this.uniforms.switchSize.value / ratio;
+  }
+
+  // A function from places in space to pixels of the element, for a panel; null behind the camera.
+  projection(panel) {
+    const { camera } = this.camera;
+    camera.updateMatrixWorld();
+    const m = camera.projectionMatrix.clone().multiply(camera.matrixWorldInverse).elements;
+    return ([x, y, z]) => {
+      const w = m[3] * x + m[7] * y + m[11] * z + m[15];
+      if (w < 0.001) return null;
+      const across = (m[0] * x + m[4] * y + m[8] * z + m[12]) / w;
+      const up = (m[1] * x + m[5] * y + m[9] * z + m[13]) / w;
+      return [panel.left + ((across + 1) / 2) * panel.width, panel.top + ((1 - up) / 2) * panel.height];
+    };
+  }
+
+  // The panel at pixels of the element.
+  panelAt(x, y) {
+    return this.panels.findIndex((p) => x >= p.left && x < p.left + p.width && y >= p.top && y < p.top + p.height);
+  }
+
+  // Mean time of a frame in ms, over `frames` that turn the camera and recolour the links, finished by the graphics.
+  async frameTime(frames = 60) {
+    const gl = this.renderer.getContext();
+    const pixel = new Uint8Array(4);
+    const once = (i) => {
+      this.camera.turn(0.02, 0);
+      this.camera.pan(i % 2 ? 0.001 : -0.001, 0);
+      for (const panel of this.panels) panel.links.show(panel.values);
+      this.draw();
+      gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, pixel); // waits for the frame
+    };
+    once(0);
+    const begin = performance.now();
+    for (let i = 0; i < frames; i += 1) once(i);
+    return (performance.now() - begin) / frames;
+  }
+}

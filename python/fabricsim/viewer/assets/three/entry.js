@@ -1,0 +1,22 @@
+// What the viewer uses of three.js: `scripts/three` bundles it as three.min.js.
+export {
+  BufferGeometry,
+  Color,
+  DataTexture,
+  DynamicDrawUsage,
+  Float32BufferAttribute,
+  GLSL3,
+  InstancedBufferAttribute,
+  InstancedBufferGeometry,
+  MOUSE,
+  Mesh,
+  OrthographicCamera,
+  PerspectiveCamera,
+  Points,
+  Scene,
+  ShaderMaterial,
+  Vector2,
+  Vector3,
+  WebGLRenderer,
+} from "three";
+export { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
