@@ -140,8 +140,9 @@ def _series(series: Series | None, payload: Payload) -> dict[str, Any] | None:
         "begins": series.begins_ns.tolist(),
         "end": series.end_ns,
         "together": series.together,
+        "full": series.full,
         "values": {
-            name: {"values": payload.add(matrix, "u2"), "largest": largest}
+            name: {"values": payload.add(matrix, "u2" if series.full > 255 else "u1"), "largest": largest}
             for name, (matrix, largest) in series.values.items()
         },
     }

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 MOST_VALUES = 24_000_000
 """Bins times directions that a page holds of each quantity; with more, neighbouring bins are one."""
-FULL = 65535
-"""A bin's value is a whole number from 0 to this, which stands for the largest."""
+FINE_VALUES = 4_000_000
+"""Bins times directions up to which a value has 16 bits, else 8."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,10 @@ class Series:
     end_ns: float
     together: int
     """Bins of the run in one of these."""
+    full: int
+    """The whole number that stands for the largest value of a column: 65535, or 255."""
     values: dict[str, tuple[npt.NDArray[np.uint16], float]]
-    """By column: a row for each bin, and the value that `FULL` stands for."""
+    """By column: whole numbers in a row for each bin, and the largest value."""
 
 
 def series_of(tables: Tables, graph: Graph) -> Series | None:
@@ -55,13 +57,14 @@ def series_of(tables: Tables, graph: Graph) -> Series | None:
         end = float(begins[-1] + (begins[-1] - begins[-2] if len(begins) > 1 else 1.0))
     widths = np.diff(np.append(begins, end))
     together = max(1, -(-len(begins) * len(graph.links) // MOST_VALUES))
+    full = 65535 if len(begins) * len(graph.links) <= FINE_VALUES else 255
     known = column >= 0
     values = {}
     for name in ("utilisation", "stalled"):
         matrix = np.zeros((len(begins), len(graph.links)), dtype=np.float32)
         matrix[row.ravel()[known], column[known]] = frame[name].to_numpy(np.float32)[known]
-        values[name] = _whole_numbers(_merged(matrix, widths, together))
-    return Series(begins[::together], end, together, values)
+        values[name] = _whole_numbers(_merged(matrix, widths, together), full)
+    return Series(begins[::together], end, together, full, values)
 
 
 def _merged(
@@ -76,9 +79,9 @@ def _merged(
     return found
 
 
-def _whole_numbers(matrix: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.uint16], float]:
+def _whole_numbers(matrix: npt.NDArray[np.float32], full: int) -> tuple[npt.NDArray[np.uint16], float]:
     largest = max(1.0, float(matrix.max(initial=0.0)))
-    return np.round(np.clip(matrix, 0.0, None) * (FULL / largest)).astype(np.uint16), largest
+    return np.round(np.clip(matrix, 0.0, None) * (full / largest)).astype(np.uint16), largest
 
 
 TREE_NUMBERS = ("lane", "branches", "depth", "waiting_blocks", "contributors", "victims")

@@ -57,8 +57,12 @@ export class SharedCamera {
   // Pixels of a length of 1 at the centre of the view.
   scale() {
     if (this.flat) return (this.height / 2) * this.camera.zoom;
-    const distance = this.camera.position.distanceTo(this.controls.target);
-    return this.height / (2 * Math.tan((ANGLE * Math.PI) / 360) * distance);
+    return this.height / (2 * Math.tan((ANGLE * Math.PI) / 360) * this.distance());
+  }
+
+  // Distance from the camera to the centre of the view; 0 for networks in a plane, where it changes nothing.
+  distance() {
+    return this.flat ? 0 : this.camera.position.distanceTo(this.controls.target);
   }
 
   // Turns by radians around the vertical, and up.

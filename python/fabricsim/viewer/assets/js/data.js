@@ -1,7 +1,6 @@
 // A run as the page holds it: nodes, directions of links (each is an output port), their values, series and congestion trees.
 
 const KINDS = { f4: Float32Array, u4: Uint32Array, u2: Uint16Array, u1: Uint8Array };
-const FULL = 65535; // as in series.py
 const ALIGN = 8; // as in payload.py
 const BRANCH_FROM = 0.01; // part of a bin without credits from which an output counts as one that waits
 
@@ -33,8 +32,9 @@ export class Run {
       series: null,
     });
     if (header.series) {
-      const { begins, end, together, values } = header.series;
-      const tables = Object.entries(values).map(([key, one]) => [key, { values: array(one.values), largest: one.largest }]);
+      const { begins, end, together, full, values } = header.series;
+      const table = (one) => ({ values: array(one.values), step: one.largest / full, largest: one.largest });
+      const tables = Object.entries(values).map(([key, one]) => [key, table(one)]);
       this.series = { begins, end, together, tables: new Map(tables) };
       this.end = end;
     }
@@ -82,6 +82,17 @@ export class Run {
     return `${this.names[this.sender[link]]}->${this.names[this.receiver[link]]}${cable}`;
   }
 
+  // The node or direction with the same names as one of another run; null if there is none.
+  same(other, { node, link }) {
+    this.numbers ??= new Map(this.names.map((name, number) => [name, number]));
+    const number = (one) => this.numbers.get(other.names[one]);
+    if (link === undefined) return number(node) === undefined ? null : { node: number(node) };
+    const [from, to] = [number(other.sender[link]), number(other.receiver[link])];
+    if (from === undefined || to === undefined) return null;
+    const found = this.outputs(from).find((one) => this.receiver[one] === to && this.cable[one] === other.cable[link]);
+    return found === undefined ? null : { link: found };
+  }
+
   className(link) {
     return this.classes[this.linkClass[link]];
   }
@@ -126,19 +137,19 @@ export class Run {
   values(key, time) {
     const measure = this.measures.get(key);
     if (time === null || !this.hasSeries(key)) return measure ? measure.values : new Float32Array(this.linkCount).fill(NaN);
-    const { values, largest } = this.series.tables.get(key);
+    const { values, step } = this.series.tables.get(key);
     const found = new Float32Array(this.linkCount);
     const bin = this.bin(time);
     if (bin < 0) return found;
     const from = bin * this.linkCount;
-    for (let i = 0; i < found.length; i += 1) found[i] = values[from + i] * (largest / FULL);
+    for (let i = 0; i < found.length; i += 1) found[i] = values[from + i] * step;
     return found;
   }
 
   // Values of one direction over time.
   history(key, link) {
-    const { values, largest } = this.series.tables.get(key);
-    return this.series.begins.map((_, bin) => values[bin * this.linkCount + link] * (largest / FULL));
+    const { values, step } = this.series.tables.get(key);
+    return this.series.begins.map((_, bin) => values[bin * this.linkCount + link] * step);
   }
 
   // Largest value of a quantity, in the measurement and over time.

@@ -17,17 +17,34 @@ export function details(runs, state, choose) {
     const of = runs.length > 1 ? ` (${run.folder || run.title})` : "";
     if (chosen.link === undefined) nodeDetails(box, run, chosen, of, state, choose);
     else linkDetails(box, run, chosen, of, state, choose);
+    runs.forEach((other, number) => {
+      const same = number === chosen.run ? null : other.same(run, chosen);
+      if (same?.link !== undefined) sameLink(box, other, same.link, state);
+    });
   });
+}
+
+// The same port in another run: its values and series.
+function sameLink(box, run, link, state) {
+  box.append(element("h2", {}, `The same in ${run.folder || run.title}`), values(run, link, state.get("time")));
+  if (run.series) box.append(...chart(run, link, state.get("time"), (at) => state.set({ time: at, playing: false })));
+}
+
+// Quantities of a port, in the measurement and now, beside each other.
+function values(run, link, time) {
+  const rows = [...run.measures].map(([key, measure]) => element("tr", {}, element("th", { scope: "row" }, measure.label),
+    element("td", { class: "number" }, percent(measure.values[link])),
+    element("td", { class: "number" }, time !== null && run.hasSeries(key) ? percent(run.values(key, time)[link]) : "")));
+  return element("table", { class: "values" }, element("thead", {}, element("tr", {}, element("td", {}),
+    element("th", { scope: "col", class: "number" }, "measurement"),
+    element("th", { scope: "col", class: "number" }, time === null ? "" : "now"))), element("tbody", {}, ...rows));
 }
 
 function linkDetails(box, run, { run: number_, link }, of, state, choose) {
   const time = state.get("time");
   box.append(element("h2", {}, `Port ${run.linkName(link)}${of}`));
+  box.append(values(run, link, time));
   const facts = [["kind of link", run.className(link)]];
-  for (const [key, measure] of run.measures) {
-    facts.push([`${measure.label}, measurement`, percent(measure.values[link])]);
-    if (time !== null && run.hasSeries(key)) facts.push([`${measure.label}, now`, percent(run.values(key, time)[link])]);
-  }
   for (const { label, unit, values } of run.counts) facts.push([label, `${number(values[link])} ${unit}`.trim()]);
   box.append(list(facts));
   if (run.series) box.append(...chart(run, link, time, (at) => state.set({ time: at, playing: false })));

@@ -15,6 +15,7 @@ const LIST = [
   ["t", "next time with a congestion tree"],
   ["m c", "next quantity, next palette"],
   ["l h i", "names, hosts, idle links: on or off"],
+  ["[ ]", "draw links from a lower or higher value on"],
   ["/", "find a switch, host or port"],
   ["Esc", "choose nothing"],
   ["?", "this list"],

@@ -22,7 +22,7 @@ export function start(buffers) {
   const measures = new Map(runs.flatMap((run) => [...run.measures]).map(([key, one]) => [key, one.label]));
   const state = new State({
     measure: measures.keys().next().value, palette: "heat", time: null, playing: false, chosen: null,
-    names: Math.max(...runs.map((run) => run.names.length)) <= FEW_NODES, hosts: true, idle: true, trees: true,
+    names: Math.max(...runs.map((run) => run.names.length)) <= FEW_NODES, hosts: true, idle: true, trees: true, least: 0,
   });
   const view = new View(find("picture"), find("drawing"), runs);
   const overlay = new Overlay(find("overlay"), view, state);
@@ -41,7 +41,8 @@ export function start(buffers) {
   captions(runs, view);
   state.on(["palette"], () => view.setPalette(state.get("palette")));
   state.on(["measure", "time"], () => view.setValues(state.get("measure"), state.get("time"), largest(state.get("measure"))));
-  state.on(["hosts", "idle"], () => view.setShown(state.get("hosts"), state.get("idle")));
+  const least = () => (state.get("least") / 100) * largest(state.get("measure"));
+  state.on(["hosts", "idle", "least", "measure"], () => view.setShown(state.get("hosts"), state.get("idle"), least()));
   state.on(["names", "chosen", "trees", "hosts"], () => view.invalidate());
   timeline(times, runs, state);
   legend(runs, state, largest);
@@ -51,10 +52,10 @@ export function start(buffers) {
   about(runs);
   search(runs, (what) => choose(what, true), say);
   summary(runs, state);
-  pointer(view, overlay, state, choose);
+  pointer(view, overlay, state, choose, least);
   keys(actions({ runs, view, state, times, measures, choose, say }));
   find("fit").addEventListener("click", () => view.camera.fit());
-  globalThis.fabricsimViewer = { runs, state, view, frameTime: (frames) => view.frameTime(frames) };
+  globalThis.fabricsimViewer = { runs, state, view, frameTime: (...options) => view.frameTime(...options) };
 }
 
 // The largest value of a quantity in all runs. A busy link is a dark one in all networks: fractions of time go to 1.
@@ -101,6 +102,11 @@ function selects(state, measures) {
     find(id).addEventListener("change", () => state.set({ [id]: find(id).checked }));
     state.on([id], () => { find(id).checked = state.get(id); });
   }
+  find("least").addEventListener("input", () => state.set({ least: find("least").valueAsNumber }));
+  state.on(["least"], () => {
+    find("least").value = state.get("least");
+    find("least-text").textContent = `${state.get("least")} %`;
+  });
 }
 
 // Titles of the panels.
@@ -130,13 +136,14 @@ function summary(runs, state) {
   });
 }
 
-function pointer(view, overlay, state, choose) {
+function pointer(view, overlay, state, choose, least) {
   const [picture, tip] = [find("picture"), find("tip")];
   const at = (event) => {
     const box = picture.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
   };
-  const under = (event) => pick(view, ...at(event), { withHosts: state.get("hosts"), withIdle: state.get("idle") });
+  const under = (event) => pick(view, ...at(event),
+    { withHosts: state.get("hosts"), withIdle: state.get("idle"), least: least() });
   let down = null;
   let waiting = false;
   picture.addEventListener("pointerdown", (event) => { down = at(event); });
@@ -185,6 +192,10 @@ function actions({ runs, view, state, times, measures, choose, say }) {
     step(by, times, state);
     if (times.length) say(find("now").textContent);
   };
+  const limit = (by) => () => {
+    state.set({ least: Math.min(Math.max(state.get("least") + by, 0), 95) });
+    say(`only links above ${find("least-text").textContent}`);
+  };
   return {
     ArrowLeft: turnOrPan(-1, 0), ArrowRight: turnOrPan(1, 0), ArrowUp: turnOrPan(0, 1), ArrowDown: turnOrPan(0, -1),
     "Shift+ArrowLeft": pan(-1, 0), "Shift+ArrowRight": pan(1, 0), "Shift+ArrowUp": pan(0, 1), "Shift+ArrowDown": pan(0, -1),
@@ -197,7 +208,7 @@ function actions({ runs, view, state, times, measures, choose, say }) {
     m: next("measure", [...measures.keys()], (key) => `coloured by ${measures.get(key)}`),
     c: next("palette", Object.keys(PALETTES), (key) => `palette ${PALETTES[key].label}`),
     l: toggle("names", "names"), h: toggle("hosts", "hosts"), i: toggle("idle", "idle links"),
-    "/": () => find("search").focus(), Escape: () => choose(null),
+    "[": limit(-5), "]": limit(5), "/": () => find("search").focus(), Escape: () => choose(null),
   };
 }
 

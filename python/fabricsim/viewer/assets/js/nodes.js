@@ -4,12 +4,13 @@ import { BufferGeometry, Float32BufferAttribute, GLSL3, Points, ShaderMaterial }
 
 const VERTEX = `
 in float isHost;
-uniform float switchSize, hostSize; uniform bool withHosts;
+uniform float switchSize, hostSize, reference; uniform bool withHosts;
 out float round; out float pixels;
 void main() {
   gl_Position = projectionMatrix * viewMatrix * vec4(position, 1.0);
   round = isHost;
   pixels = isHost > 0.5 ? (withHosts ? hostSize : 0.0) : switchSize;
+  if (reference > 0.0) pixels *= clamp(reference / gl_Position.w, 0.4, 2.0);
   gl_PointSize = pixels;
   if (pixels < 1.0) gl_Position = vec4(2.0, 2.0, 2.0, 1.0);
 }`;

@@ -42,14 +42,15 @@ export class Overlay {
   #panel(panel, number) {
     const project = this.view.projection(panel);
     if (this.state.get("trees")) this.#trees(panel, project);
-    for (const [what, wide] of [[this.pointed, 2], [this.state.get("chosen"), 3]]) {
-      if (what?.run !== number) continue;
+    for (const [what_, wide] of [[this.pointed, 2], [this.state.get("chosen"), 3]]) {
+      const what = what_ && (what_.run === number ? what_ : panel.run.same(this.view.runs[what_.run], what_));
+      if (!what) continue;
       if (what.link !== undefined) this.#arrow(this.path(panel, project, what.link), MARK, wide + panel.thick);
       else this.#ring(project(this.#place(panel.run, what.node)), panel.switchSize / 2 + 4);
     }
     this.#busiest(panel, project);
     if (this.state.get("names")) this.#names(panel, project);
-    if (!this.view.camera.flat) this.#axes(panel, project);
+    if (!this.view.camera.flat) this.#axes(panel);
   }
 
   #place(run, node) {
@@ -87,7 +88,7 @@ export class Overlay {
       const at = middle(this.path(panel, project, link));
       if (!at) continue;
       this.#symbol(at, rank);
-      this.#text(`${run.linkName(link)} ${percent(values[link])}`, at[0] + 9, at[1] - 7, true);
+      this.#label(`${run.linkName(link)} ${percent(values[link])}`, at);
     }
   }
 
@@ -117,7 +118,25 @@ export class Overlay {
     pen.closePath();
     pen.fillStyle = MARK;
     pen.fill();
-    this.#text(text, at[0] + 9, at[1] + 12, true);
+    this.#label(text, at);
+  }
+
+  // A text beside a mark, at the first of some places that is free.
+  #label(text, [x, y]) {
+    this.pen.font = FONT;
+    const wide = this.pen.measureText(text).width;
+    const places = [];
+    for (const far of [0, 14, 28, 42]) places.push([x + 9, y - 7 - far], [x + 9, y + 14 + far], [x - 9 - wide, y - 7 - far], [x - 9 - wide, y + 14 + far]);
+    const free = places.find(([left, base]) => this.#isFree(this.#box(text, left, base))) ?? places[0];
+    this.#text(text, ...free, true);
+  }
+
+  #box(text, x, y) {
+    return [x - 1, y - 10, x + this.pen.measureText(text).width + 1, y + 3];
+  }
+
+  #isFree(box) {
+    return !this.taken.some(([l, t, r, b]) => l < box[2] && r > box[0] && t < box[3] && b > box[1]);
   }
 
   #names({ run, left, top, width, height, hostSize }, project) {
@@ -132,26 +151,24 @@ export class Overlay {
     for (const [node, at] of shown) this.#text(run.names[node], at[0] + 5, at[1] - 5, false);
   }
 
-  #axes(panel, project) {
-    const origin = project([0, 0, 0]);
-    if (!origin) return;
-    const corner = [panel.left + 42, panel.top + panel.height - 36];
-    [["x", 1, 0, 0], ["y", 0, -1, 0], ["z", 0, 0, 1]].forEach(([name, ...way]) => {
-      const at = project(way.map((one) => 0.05 * one));
-      if (!at) return;
-      const size = 600 / Math.max(panel.height, 1);
-      const end = [0, 1].map((i) => corner[i] + Math.min(Math.max((at[i] - origin[i]) * size, -28), 28));
+  // Directions of the coordinates, as the camera sees them: y counts downwards, as in other pictures.
+  #axes({ left, top, height }) {
+    const corner = [left + 44, top + height - 40];
+    const { elements: m } = this.view.camera.camera.matrixWorldInverse;
+    for (const [name, x, y, z] of [["x", 1, 0, 0], ["y", 0, -1, 0], ["z", 0, 0, 1]]) {
+      const way = [m[0] * x + m[4] * y + m[8] * z, -(m[1] * x + m[5] * y + m[9] * z)];
+      const end = corner.map((at, i) => at + 26 * way[i]);
       this.#line([corner, end], "#555", 1.5);
-      this.#text(name, end[0] + 2, end[1] + 2, true);
-    });
+      const length = Math.hypot(...way) || 1;
+      this.#text(name, end[0] + (8 * way[0]) / length - 3, end[1] + (8 * way[1]) / length + 4, true);
+    }
   }
 
   #text(text, x, y, always) {
     const { pen } = this;
     pen.font = FONT;
-    const box = [x, y - 10, x + pen.measureText(text).width, y + 3];
-    const meets = ([l, t, r, b]) => l < box[2] && r > box[0] && t < box[3] && b > box[1];
-    if (!always && this.taken.some(meets)) return;
+    const box = this.#box(text, x, y);
+    if (!always && !this.#isFree(box)) return;
     this.taken.push(box);
     pen.setLineDash([]);
     pen.lineWidth = 3;

@@ -3,14 +3,14 @@
 const NEAR = 7; // pixels
 
 // Returns { run, node }, { run, link }, or null.
-export function pick(view, x, y, { withHosts, withIdle }) {
+export function pick(view, x, y, { withHosts, withIdle, least }) {
   const number = view.panelAt(x, y);
   if (number < 0) return null;
   const panel = view.panels[number];
   const project = view.projection(panel);
   const node = nearestNode(panel, project, x, y, withHosts);
   if (node >= 0) return { run: number, node };
-  const link = nearestLink(panel, project, x, y, withHosts, withIdle);
+  const link = nearestLink(panel, project, x, y, { withHosts, withIdle, least });
   return link < 0 ? null : { run: number, link };
 }
 
@@ -28,11 +28,12 @@ function nearestNode({ run, switchSize, hostSize }, project, x, y, withHosts) {
 }
 
 // Of links that are equally near, the busiest, which is drawn on top.
-function nearestLink({ run, links, thick, values }, project, x, y, withHosts, withIdle) {
+function nearestLink({ run, links, thick, values }, project, x, y, { withHosts, withIdle, least }) {
   let [found, best] = [-1, NEAR];
   for (let piece = 0; piece < links.link.length; piece += 1) {
     const link = links.link[piece];
-    const hidden = (!withHosts && run.isHostLink(link)) || (!withIdle && !(values[link] > 0));
+    const hidden = (!withHosts && run.isHostLink(link)) || (!withIdle && !(values[link] > 0))
+      || (least > 0 && !(values[link] >= least));
     if (hidden) continue;
     const a = project(links.begin.subarray(3 * piece, 3 * piece + 3));
     const b = project(links.end.subarray(3 * piece, 3 * piece + 3));

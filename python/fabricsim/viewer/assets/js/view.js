@@ -6,27 +6,40 @@ import { LinkMesh } from "viewer/links.js";
 import { nodePoints } from "viewer/nodes.js";
 import { IDLE, table } from "viewer/palettes.js";
 
+const MOST_SMOOTH = 60000; // pieces of lines up to which edges are smoothed
+const FRAME = 1000 / 30; // ms that a frame may take while the network moves
+const REST = 200; // ms without motion after which everything is drawn
+const FEWEST = 3000; // pieces that every frame has
+
+// While the network moves and frames take too long, only the busiest links are drawn, and all of them as soon as it rests.
 export class View {
   #waiting = false;
+  #moved = -Infinity;
+  #drawn = 0;
+  #timer = 0;
 
   constructor(element, canvas, runs) {
     this.element = element;
     this.runs = runs;
     this.onDraw = () => {};
-    this.renderer = new WebGLRenderer({ canvas, antialias: true });
+    const few = runs.reduce((sum, run) => sum + run.linkCount, 0) <= MOST_SMOOTH;
+    this.renderer = new WebGLRenderer({ canvas, antialias: few });
     this.renderer.setClearColor(0xffffff);
     this.renderer.autoClear = false;
     this.uniforms = {
-      palette: { value: null }, idle: { value: new Color().setStyle(IDLE, "srgb-linear") }, largest: { value: 1 },
+      palette: { value: null }, idle: { value: new Color().setStyle(IDLE, "srgb-linear") }, largest: { value: 1 }, least: { value: 0 },
       thick: { value: 2 }, size: { value: new Vector2(1, 1) }, withHosts: { value: true }, withIdle: { value: true },
-      switchSize: { value: 6 }, hostSize: { value: 4 },
+      switchSize: { value: 6 }, hostSize: { value: 4 }, reference: { value: 0 },
     };
     this.panels = runs.map((run) => {
       const [scene, links] = [new Scene(), new LinkMesh(run, this.uniforms)];
-      scene.add(links.mesh, nodePoints(run, this.uniforms));
-      return { run, scene, links, values: new Float32Array(run.linkCount), left: 0, top: 0, width: 1, height: 1 };
+      const nodes = nodePoints(run, this.uniforms);
+      scene.add(links.wide, links.thin, nodes);
+      return { run, scene, links, nodes, values: new Float32Array(run.linkCount), left: 0, top: 0, width: 1, height: 1 };
     });
-    this.camera = new SharedCamera(element, runs, () => this.invalidate());
+    this.pieces = Math.max(...this.panels.map(({ links }) => links.link.length));
+    this.most = this.pieces; // that a frame has while the network moves
+    this.camera = new SharedCamera(element, runs, () => this.#move());
     new ResizeObserver(() => this.#resize(true)).observe(element);
     this.#resize(false);
     this.camera.fit();
@@ -49,7 +62,9 @@ export class View {
     this.invalidate();
   }
 
-  setShown(withHosts, withIdle) {
+  // `least`: value from which links are drawn.
+  setShown(withHosts, withIdle, least) {
+    this.uniforms.least.value = least;
     this.uniforms.withHosts.value = withHosts;
     this.uniforms.withIdle.value = withIdle;
     this.invalidate();
@@ -82,7 +97,31 @@ export class View {
     });
   }
 
+  // The camera has moved.
+  #move() {
+    this.#moved = performance.now();
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.invalidate(), REST);
+    this.invalidate();
+  }
+
+  get isMoving() {
+    return performance.now() - this.#moved < REST;
+  }
+
+  // Adapts what a frame has to the time from the last one, while the network moves.
+  #adapt() {
+    const now = performance.now();
+    const took = now - this.#drawn;
+    this.#drawn = now;
+    if (!this.isMoving || took > 10 * REST) return;
+    if (took > 1.2 * FRAME) this.most = Math.max(FEWEST, Math.min(this.most, this.pieces) * Math.max(0.3, FRAME / took));
+    else if (took < 0.6 * FRAME) this.most = Math.min(this.pieces, 1.2 * this.most);
+    this.most = Math.round(this.most);
+  }
+
   draw() {
+    this.#adapt();
     const height = this.element.clientHeight;
     this.renderer.setScissorTest(false);
     this.renderer.clear();
@@ -105,8 +144,14 @@ export class View {
     panel.thick = within(0.05 * step, 0.8, 5);
     this.uniforms.size.value.set(panel.width * ratio, panel.height * ratio);
     this.uniforms.thick.value = panel.thick * ratio;
-    this.uniforms.switchSize.value = within(0.2 * step, 1.5, 22) * ratio;
-    this.uniforms.hostSize.value = (0.11 * step < 1.2 ? 0 : within(0.11 * step, 1.2, 13)) * ratio;
+    this.uniforms.reference.value = this.camera.distance();
+    const most = this.isMoving ? this.most : this.pieces;
+    panel.links.choose(panel.thick * ratio, most);
+    panel.nodes.visible = most >= this.pieces / 2;
+    const crowded = within(step / 40, 0.4, 1);
+    this.uniforms.switchSize.value = within(0.2 * step * crowded, 1, 22) * ratio;
+    const host = within(0.11 * step * crowded, 0, 13);
+    this.uniforms.hostSize.value = host < 1.2 ? 0 : host * ratio;
     panel.hostSize = this.uniforms.hostSize.value / ratio;
     panel.switchSize = this.uniforms.switchSize.value / ratio;
   }
@@ -130,18 +175,18 @@ export class View {
     return this.panels.findIndex((p) => x >= p.left && x < p.left + p.width && y >= p.top && y < p.top + p.height);
   }
 
-  // Mean time of a frame in ms, over `frames` that turn the camera and recolour the links, finished by the graphics.
-  async frameTime(frames = 60) {
+  // Mean time of a frame in ms, each finished by the graphics: of all links, or of as many as a frame of a moving network has.
+  frameTime(frames = 60, moving = false) {
     const gl = this.renderer.getContext();
     const pixel = new Uint8Array(4);
     const once = (i) => {
       this.camera.turn(0.02, 0);
       this.camera.pan(i % 2 ? 0.001 : -0.001, 0);
-      for (const panel of this.panels) panel.links.show(panel.values);
+      if (!moving) this.#moved = -Infinity;
       this.draw();
       gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, pixel); // waits for the frame
     };
-    once(0);
+    for (let i = 0; i < (moving ? 20 : 1); i += 1) once(i);
     const begin = performance.now();
     for (let i = 0; i < frames; i += 1) once(i);
     return (performance.now() - begin) / frames;

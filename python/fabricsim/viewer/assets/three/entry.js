@@ -1,13 +1,13 @@
 // What the viewer uses of three.js: `scripts/three` bundles it as three.min.js.
 export {
+  BufferAttribute,
   BufferGeometry,
   Color,
   DataTexture,
   DynamicDrawUsage,
   Float32BufferAttribute,
   GLSL3,
-  InstancedBufferAttribute,
-  InstancedBufferGeometry,
+  LineSegments,
   MOUSE,
   Mesh,
   OrthographicCamera,
