@@ -20,8 +20,9 @@ export class SharedCamera {
     });
     if (this.flat) this.controls.mouseButtons = { LEFT: MOUSE.PAN, MIDDLE: MOUSE.DOLLY, RIGHT: MOUSE.PAN };
     this.controls.addEventListener("change", changed);
+    this.controls.addEventListener("start", () => { this.isOwn = true; });
     this.changed = changed;
-    this.fit();
+    this.isOwn = false; // true once the view was moved: then another size of the window does not fit it anew
   }
 
   // Tells the size of a panel in pixels.
@@ -35,6 +36,7 @@ export class SharedCamera {
       this.camera.aspect = this.aspect;
     }
     this.camera.updateProjectionMatrix();
+    if (!this.isOwn) this.fit();
   }
 
   // Shows everything, from the first direction.
@@ -51,6 +53,7 @@ export class SharedCamera {
     }
     this.camera.updateProjectionMatrix();
     this.controls.update();
+    this.isOwn = false;
     this.changed();
   }
 
@@ -68,6 +71,7 @@ export class SharedCamera {
   // Turns by radians around the vertical, and up.
   turn(around, up) {
     if (this.flat) return;
+    this.isOwn = true;
     const off = this.camera.position.clone().sub(this.controls.target);
     const radius = off.length();
     const polar = Math.min(Math.max(Math.acos(off.y / radius) - up, 0.05), Math.PI - 0.05);
@@ -88,6 +92,7 @@ export class SharedCamera {
 
   // Moves camera and target.
   move(by) {
+    this.isOwn = true;
     this.camera.position.add(by);
     this.controls.target.add(by);
     this.controls.update();
@@ -100,6 +105,7 @@ export class SharedCamera {
   }
 
   zoom(factor) {
+    this.isOwn = true;
     if (this.flat) this.camera.zoom *= factor;
     else this.camera.position.sub(this.controls.target).divideScalar(factor).add(this.controls.target);
     this.camera.updateProjectionMatrix();

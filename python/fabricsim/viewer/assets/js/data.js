@@ -47,9 +47,14 @@ export class Run {
   #place(places, arcs) {
     const low = [Infinity, Infinity, Infinity];
     const high = [-Infinity, -Infinity, -Infinity];
-    for (let i = 0; i < places.length; i += 1) {
-      low[i % 3] = Math.min(low[i % 3], places[i]);
-      high[i % 3] = Math.max(high[i % 3], places[i]);
+    const reach = (axis, value) => {
+      if (value < low[axis]) low[axis] = value;
+      if (value > high[axis]) high[axis] = value;
+    };
+    for (let i = 0; i < places.length; i += 1) reach(i % 3, places[i]);
+    for (let i = 0; i < arcs.length; i += 1) {
+      const [link, axis] = [Math.floor(i / 3), i % 3];
+      if (arcs[i]) reach(axis, (places[3 * this.sender[link] + axis] + places[3 * this.receiver[link] + axis]) / 2 + arcs[i]);
     }
     const centre = low.map((least, axis) => (least + high[axis]) / 2);
     this.extent = low.map((least, axis) => (high[axis] - least) / 2);
@@ -109,7 +114,7 @@ export class Run {
     const count = bent ? most : 1;
     const points = [];
     for (let i = 0; i <= count; i += 1) {
-      const t = i / count;
+      const t = (1 - Math.cos((Math.PI * i) / count)) / 2; // an arc is bent most at its ends
       const height = Math.sqrt(Math.max(0, 1 - (2 * t - 1) ** 4));
       points.push([0, 1, 2].map((axis) =>
         this.places[a + axis] + t * (this.places[b + axis] - this.places[a + axis]) + height * this.arcs[arc + axis]));

@@ -8,15 +8,24 @@ export const PALETTES = {
   heat: { label: "heat (as in plots)", colours: ["#e9e9e9", "#f6c667", "#e2711d", "#a3153a", "#2b0a3d"] },
   cividis: {
     label: "cividis, busy is dark",
-    colours: ["#fee838", "#dec958", "#bcae6c", "#a19675", "#848279", "#6c6e72", "#51596b", "#30466b", "#00224e"],
+    colours: [
+      "#fee838", "#efd748", "#ddc858", "#ccba64", "#bbad6d", "#aaa073", "#9a9376", "#8b8778", "#7c7b78",
+      "#6e6f73", "#60646f", "#52596d", "#424e6c", "#31436d", "#18376f", "#002d68", "#00224e",
+    ],
   },
   viridis: {
     label: "viridis, busy is dark",
-    colours: ["#fde725", "#addc30", "#5ec962", "#28ae80", "#21918c", "#2c728e", "#3b528b", "#472d7b", "#440154"],
+    colours: [
+      "#fde725", "#d5e21a", "#aadc32", "#81d34d", "#5cc863", "#3dbc74", "#27ad81", "#1f9f88", "#21908d",
+      "#26818e", "#2c718e", "#33628d", "#3b518b", "#423f85", "#472c7a", "#481769", "#440154",
+    ],
   },
   magma: {
     label: "magma, busy is dark",
-    colours: ["#fcfdbf", "#fec488", "#fb8861", "#e75263", "#b73779", "#822681", "#51127c", "#1d1147", "#000004"],
+    colours: [
+      "#fcfdbf", "#fde0a1", "#fec287", "#fea571", "#fb8761", "#f4695c", "#e55064", "#cf4070", "#b5367a",
+      "#9b2e7f", "#812581", "#681c81", "#4f127b", "#341069", "#1c1044", "#090720", "#000004",
+    ],
   },
   grey: { label: "grey", colours: ["#e4e4e4", "#b0b0b0", "#808080", "#505050", "#000000"] },
 };

@@ -7,6 +7,7 @@ import { nodePoints } from "viewer/nodes.js";
 import { IDLE, table } from "viewer/palettes.js";
 
 const MOST_SMOOTH = 60000; // pieces of lines up to which edges are smoothed
+const FEW_NODES = 400; // up to which all nodes are large enough to be seen
 const FRAME = 1000 / 30; // ms that a frame may take while the network moves
 const REST = 200; // ms without motion after which everything is drawn
 const FEWEST = 3000; // pieces that every frame has
@@ -42,7 +43,6 @@ export class View {
     this.camera = new SharedCamera(element, runs, () => this.#move());
     new ResizeObserver(() => this.#resize(true)).observe(element);
     this.#resize(false);
-    this.camera.fit();
   }
 
   setPalette(name) {
@@ -149,8 +149,9 @@ export class View {
     panel.links.choose(panel.thick * ratio, most);
     panel.nodes.visible = most >= this.pieces / 2;
     const crowded = within(step / 40, 0.4, 1);
-    this.uniforms.switchSize.value = within(0.2 * step * crowded, 1, 22) * ratio;
-    const host = within(0.11 * step * crowded, 0, 13);
+    const few = panel.run.names.length <= FEW_NODES;
+    this.uniforms.switchSize.value = within(0.2 * step * crowded, few ? 6 : 1, 22) * ratio;
+    const host = within(0.11 * step * crowded, few ? 3.5 : 0, 13);
     this.uniforms.hostSize.value = host < 1.2 ? 0 : host * ratio;
     panel.hostSize = this.uniforms.hostSize.value / ratio;
     panel.switchSize = this.uniforms.switchSize.value / ratio;
