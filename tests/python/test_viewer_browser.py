@@ -1,74 +1,27 @@
-"""The viewer in headless Chromium: opened from a disk, without a network; pictures compared with those in tests/golden/viewer.
-
-FABRICSIM_CHROMIUM names the program; by default it is Debian's (`scripts/apt chromium`). FABRICSIM_WRITE_PICTURES=1 writes
-the pictures anew: look at them before they are committed.
-"""
+"""The viewer in headless Chromium, opened from a disk, without a network: mouse, keys, screen readers."""
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import matplotlib.image as mpl_image
 import numpy as np
 import pytest
-from conftest import ROOT
 from viewer_cases import torus
+from viewer_pages import difference, drawn, key, launched, needs_chromium, open_page, text
 
 import fabricsim as fs
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-PICTURES = ROOT / "tests/golden/viewer"
-CHROMIUM = shutil.which(os.environ.get("FABRICSIM_CHROMIUM", "chromium"))
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="SKIPPED: there is no chromium: run scripts/apt chromium")
-OPTIONS = [
-    "--no-sandbox",  # tests may run as root
-    "--use-angle=swiftshader",
-    "--enable-unsafe-swiftshader",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-    "--force-color-profile=srgb",
-    "--font-render-hinting=none",
-]
-"""Rendering by the processor: the same everywhere, and there without a graphics card."""
-CHANNEL, SHARE = 40, 0.004
-"""A pixel differs if a channel does by more than 40 of 255; 0.4 % of the pixels may. Other versions of the renderer place edges
-elsewhere by parts of a pixel: that changes pixels of edges, and by less than half of the step from a link to the background.
-Links that are absent change 3 % and more, which the tests check."""
-KINDS = {
-    "mesh": "mesh]\ndimensions = [5, 4]",
-    "torus": "torus]\ndimensions = [4, 4, 4]",
-    "dragonfly": "dragonfly]\np = 2\na = 4\nh = 2",
-    "tree": "fat-tree]\narity = 3\nlevels = 3",
-}
-TRAFFIC = """
-[switch]
-virtual_lanes = 4
-
-[[traffic]]
-pattern = "uniform"
-load = 0.4
-message = "2 KiB"
-
-[run]
-duration = "10 us"
-"""
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    api = pytest.importorskip("playwright.sync_api", reason="SKIPPED: the package playwright is absent")
-    with api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
-        yield started
-        started.close()
+    yield from launched()
 
 
 @pytest.fixture(scope="module")
@@ -79,56 +32,6 @@ def opened(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     yield page
     page.context.close()
     assert problems == []
-
-
-def open_page(browser: Browser, path: Path, size: tuple[int, int] = (1100, 700)) -> tuple[Page, list[str]]:
-    """The page of a file, without a network, and what it complains about: errors, warnings, requests."""
-    context = browser.new_context(viewport={"width": size[0], "height": size[1]}, offline=True)
-    page = context.new_page()
-    problems: list[str] = []
-    page.on("console", lambda message: problems.append(f"{message.type}: {message.text}"))
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on("request", lambda one: None if is_local(one.url) else problems.append(f"request: {one.url}"))
-    page.goto(path.resolve().as_uri())
-    page.wait_for_selector("body[data-state=ready], body[data-state=failed]")
-    assert page.get_attribute("body", "data-state") == "ready", page.inner_text("#failure")
-    return page, problems
-
-
-def is_local(url: str) -> bool:
-    return url.startswith(("file://", "blob:", "data:"))
-
-
-def text(page: Page, name: str) -> str:
-    return page.inner_text(f"#{name}")
-
-
-def key(page: Page, *names: str) -> None:
-    page.focus("#picture")
-    for name in names:
-        page.keyboard.press(name)
-
-
-def drawn(page: Page) -> np.ndarray:
-    """Pixels of the picture without the texts over it, whose fonts differ between machines."""
-    page.add_style_tag(content="#overlay, #captions { visibility: hidden } * { outline: none !important }")
-    page.evaluate("fabricsimViewer.view.draw()")
-    data = page.locator("#picture").screenshot()
-    page.evaluate("document.querySelector('style:last-of-type').remove()")
-    return pixels(data)
-
-
-def pixels(data: bytes) -> np.ndarray:
-    import io  # noqa: PLC0415
-
-    return np.round(255 * mpl_image.imread(io.BytesIO(data), format="png")[:, :, :3]).astype(int)
-
-
-def difference(a: np.ndarray, b: np.ndarray) -> float:
-    """Part of the pixels that differ."""
-    if a.shape != b.shape:
-        return 1.0
-    return float((np.abs(a - b).max(axis=2) > CHANNEL).mean())
 
 
 def chosen(page: Page) -> Any:
@@ -252,7 +155,9 @@ def test_everything_can_be_done_with_keys(opened: Page) -> None:
 def test_screen_readers_have_names_values_and_a_table(opened: Page) -> None:
     key(opened, "w", "Escape")
     picture = opened.get_by_role("application")
-    assert (picture.get_attribute("aria-label") or "").startswith("Network, a torus: torus 5 x 4, 40 nodes, 120 ports")
+    assert (picture.get_attribute("aria-label") or "").startswith(
+        "Network, a torus: torus 5 x 4, 40 nodes, 120 ports"
+    )
     summary = opened.locator(f"#{picture.get_attribute('aria-describedby')}").text_content() or ""
     assert "question mark for all keys" in summary
     assert opened.get_by_role("slider", name="Simulated time").count() == 1
@@ -266,7 +171,8 @@ def test_screen_readers_have_names_values_and_a_table(opened: Page) -> None:
     assert "Scale: utilisation, 0 % to 100.0 %" in (opened.get_attribute("#legend", "aria-label") or "")
     nameless = opened.evaluate(
         """() => [...document.querySelectorAll("button, input, select")].filter((one) => one.checkVisibility()
-          && !one.labels?.length && !one.getAttribute("aria-label") && !one.textContent.trim()).map((one) => one.outerHTML)"""
+          && !one.labels?.length && !one.getAttribute("aria-label") && !one.textContent.trim())
+          .map((one) => one.outerHTML)"""
     )
     assert nameless == []
     opened.locator("#busiest tbody button").nth(2).click()
@@ -292,38 +198,22 @@ def test_congestion_trees_at_a_time(opened: Page) -> None:
 
 def test_what_is_not_recorded_is_said(browser: Browser, tmp_path: Path) -> None:
     run = torus([3, 3])
-    run = fs.Result(run.manifest, {"nodes": run.nodes, "links": run.links.drop(columns=["marked", "stalled"])})
+    run = fs.Result(
+        run.manifest, {"nodes": run.nodes, "links": run.links.drop(columns=["marked", "stalled"])}
+    )
     page, problems = open_page(browser, fs.view(run, tmp_path / "v.html"))
     said = "\n".join(page.locator("#about .absent").all_inner_texts())
-    for needed in ("measure.link_series = true", "measure.congestion_interval", "congestion_control.algorithm"):
+    for needed in (
+        "measure.link_series = true",
+        "measure.congestion_interval",
+        "congestion_control.algorithm",
+    ):
         assert needed in said
     assert page.is_disabled("#time")
     assert page.is_disabled("#play")
     assert page.locator("#measure option").all_inner_texts() == ["utilisation"]
     key(page, "n", "t", ".")
     assert "Port" in text(page, "chosen")
-    assert problems == []
-    page.context.close()
-
-
-def test_two_runs_have_one_camera_one_scale_and_one_time(browser: Browser, tmp_path: Path) -> None:
-    quiet = torus([4, 4, 4], seed=2)
-    half = quiet.links.assign(utilisation=quiet.links["utilisation"] / 2)
-    quiet = fs.Result(quiet.manifest, {"nodes": quiet.nodes, "links": half})
-    page, problems = open_page(browser, fs.view([torus([4, 4, 4], bins=5), quiet], tmp_path / "v.html"))
-    left, right = np.split(drawn(page), 2, axis=1)
-    compare(page, "two-runs")
-    empty = (np.abs(left - 255).max(axis=2) < 9, np.abs(right - 255).max(axis=2) < 9)
-    # The same network from the same side: where one has no line, the other has none. The line between them is no part of it.
-    assert (empty[0] == empty[1])[:, 2:-2].mean() > 0.98
-    key(page, "ArrowRight", "ArrowUp")
-    turned = np.split(drawn(page), 2, axis=1)
-    assert difference(left, turned[0]) > 0.05
-    empty = (np.abs(turned[0] - 255).max(axis=2) < 9, np.abs(turned[1] - 255).max(axis=2) < 9)
-    assert (empty[0] == empty[1])[:, 2:-2].mean() > 0.98
-    key(page, "n")
-    assert "The same in a torus" in text(page, "chosen")
-    assert page.locator("#busiest table").count() == 2
     assert problems == []
     page.context.close()
 
@@ -344,56 +234,6 @@ def test_palettes_are_told_apart_by_lightness(opened: Page) -> None:
         if name in ("cividis", "viridis", "magma"):
             theirs = 255 * mpl.colormaps[f"{name}_r"](np.arange(256))[:, :3]
             assert np.abs(colours - theirs).max() < 12, name  # straight lines between 17 of their colours
-
-
-@pytest.mark.usefixtures("real")
-@pytest.mark.parametrize("name", KINDS)
-def test_pictures_are_as_they_were(browser: Browser, tmp_path: Path, name: str) -> None:
-    run = fs.run(fs.Experiment.from_text(f'title = "{name}"\n[topology.{KINDS[name]}\n{TRAFFIC}'))
-    page, problems = open_page(browser, fs.view(run, tmp_path / "v.html"), (1000, 560))
-    picture = compare(page, name)
-    # It would be noticed if links were not drawn, or if all had one colour.
-    for hidden in ("least.value = 2", "largest.value = 1e9", "palette.value.image.data.fill(128)"):
-        page.evaluate(f"fabricsimViewer.view.uniforms.{hidden}")
-        page.evaluate("fabricsimViewer.view.uniforms.palette.value.needsUpdate = true")
-        assert difference(drawn(page), picture) > 5 * SHARE, hidden
-        page.evaluate("fabricsimViewer.view.uniforms.least.value = 0")
-    assert problems == []
-    page.context.close()
-
-
-def compare(page: Page, name: str) -> np.ndarray:
-    """Compares the picture with the one that is committed, which it returns."""
-    now = drawn(page)
-    path = PICTURES / f"{name}.png"
-    if os.environ.get("FABRICSIM_WRITE_PICTURES"):
-        mpl_image.imsave(path, now.astype(np.uint8))
-    kept = pixels(path.read_bytes())
-    assert difference(now, kept) <= SHARE
-    return kept
-
-
-def test_many_links_are_one_draw_call(browser: Browser, tmp_path: Path) -> None:
-    page, problems = open_page(browser, fs.view(torus([12, 12, 12], bins=2), tmp_path / "v.html"))
-    info = page.evaluate(
-        """() => { const { view, runs } = fabricsimViewer; view.draw();
-        return { calls: view.renderer.info.render.calls, pieces: view.pieces, links: runs[0].linkCount }; }"""
-    )
-    assert info["links"] == 12**3 * 8
-    assert info["calls"] <= 2  # of them one for nodes
-    # While the network moves, frames have as many of the busiest links as there is time for.
-    most = page.evaluate("(() => { fabricsimViewer.frameTime(20, true); return fabricsimViewer.view.most; })()")
-    assert 0 < most <= info["pieces"]
-    page.evaluate("fabricsimViewer.view.most = 2000; fabricsimViewer.view.camera.turn(0.1, 0); fabricsimViewer.view.draw()")
-    values = page.evaluate(
-        """() => { const { links, values } = fabricsimViewer.view.panels[0];
-        return [...links.order].map((piece) => values[links.link[piece]]); }"""
-    )
-    assert min(values[:2000]) >= max(values[2000:]) - 1 / 128
-    page.wait_for_timeout(400)
-    assert page.evaluate("fabricsimViewer.view.panels[0].links.thin.geometry.drawRange.count ?? Infinity") in (None, float("inf"))
-    assert problems == []
-    page.context.close()
 
 
 def test_a_browser_without_webgl_says_so(browser: Browser, tmp_path: Path) -> None:

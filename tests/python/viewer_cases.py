@@ -97,5 +97,10 @@ def manifest(experiment: str, title: str = "a torus") -> dict[str, Any]:
         "file": "torus.toml",
         "overrides": [],
         "experiment": experiment,
-        "summary": {"experiment": title, "simulated_s": END_NS / 1e9, "measured_from_ns": 0.0, "measured_ns": END_NS},
+        "summary": {
+            "experiment": title,
+            "simulated_s": END_NS / 1e9,
+            "measured_from_ns": 0.0,
+            "measured_ns": END_NS,
+        },
     }

@@ -24,7 +24,9 @@ def report(
     ] = True,
     view: Annotated[
         bool,
-        typer.Option("--view", help="Also write the viewer, view.html in the folder of a run; the page links to it."),
+        typer.Option(
+            "--view", help="Also write the viewer, view.html in the folder of a run; the page links to it."
+        ),
     ] = False,
 ) -> None:
     """Write a run or a sweep as one HTML page with everything in it."""

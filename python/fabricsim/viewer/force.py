@@ -54,7 +54,7 @@ def force_places(count: int, edges: Edges) -> Array:
 
 
 def _spectral(count: int, pairs: Edges) -> Array:
-    """Places by two eigenvectors, found by power iteration, with a small spiral that parts nodes of equal neighbours."""
+    """Places by two eigenvectors, found by power iteration; a small spiral parts nodes of equal neighbours."""
     from scipy.sparse import coo_matrix  # noqa: PLC0415 - long to import, and only for irregular graphs
 
     ends = (np.concatenate([pairs[:, 0], pairs[:, 1]]), np.concatenate([pairs[:, 1], pairs[:, 0]]))

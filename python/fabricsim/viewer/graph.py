@@ -65,7 +65,9 @@ def graph_of(tables: Tables) -> Graph:
     sender, receiver = (index.get_indexer(pd.Index(ends[end].astype(object))) for end in (0, 2))
     known = (sender >= 0) & (receiver >= 0)
     if not known.any():
-        raise InputError(f"{tables.where}: this run has no links between nodes that it lists: nothing to draw")
+        raise InputError(
+            f"{tables.where}: this run has no links between nodes that it lists: nothing to draw"
+        )
     kinds = first["class"].astype(str) if "class" in first else pd.Series("plain", index=first.index)
     is_host = (nodes["kind"] == "host").to_numpy(bool)
     kinds = kinds.where(~(is_host[sender] | is_host[receiver]), "host")[known]
@@ -77,7 +79,7 @@ def graph_of(tables: Tables) -> Graph:
         pd.Index(first["link"].astype(str)[known]),
         sender[known].astype(np.int64),
         receiver[known].astype(np.int64),
-        parts["cable"].fillna("0").astype(np.int64).to_numpy()[known],
+        parts["cable"].fillna("0").to_numpy().astype(np.int64)[known],
         [str(name) for name in classes],
         code.astype(np.int64),
     )

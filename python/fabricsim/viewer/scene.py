@@ -92,7 +92,12 @@ def scene(run: str | Path | Result) -> tuple[str, list[str]]:
             "arcs": payload.add(layout.arcs, "f4"),
         },
         "measures": [
-            {"key": key, "label": MEASURES[key][0], "text": MEASURES[key][1], "values": payload.add(values, "f4")}
+            {
+                "key": key,
+                "label": MEASURES[key][0],
+                "text": MEASURES[key][1],
+                "values": payload.add(values, "f4"),
+            }
             for key, values in measures.items()
         ],
         "counts": [
@@ -152,4 +157,6 @@ def _absent(measures: set[str], has_series: bool, has_trees: bool) -> list[tuple
     """What is not recorded, and what would record it."""
     lacks = {key: key not in measures for key in ("stalled", "marked", "root")}
     lacks |= {"series": not has_series, "trees": not has_trees}
-    return [(f"{KEYS[key][0]}: not recorded; needs", KEYS[key][1]) for key, lacking in lacks.items() if lacking]
+    return [
+        (f"{KEYS[key][0]}: not recorded; needs", KEYS[key][1]) for key, lacking in lacks.items() if lacking
+    ]

@@ -46,7 +46,7 @@ def series_of(tables: Tables, graph: Graph) -> Series | None:
         return None
     code, names = pd.factorize(frame["link"])
     column = graph.links.get_indexer(pd.Index([str(name) for name in names]))[code]
-    begins, row = np.unique(frame["time_ns"].to_numpy(float), return_inverse=True)
+    row, begins = pd.factorize(frame["time_ns"].to_numpy(float), sort=True)
     if len(frame) != len(begins) * len(names):
         raise StoreError(
             f"{tables.where}: the table 'link_series' is damaged: it has {len(frame)} rows, and not one for each of "
@@ -62,7 +62,7 @@ def series_of(tables: Tables, graph: Graph) -> Series | None:
     values = {}
     for name in ("utilisation", "stalled"):
         matrix = np.zeros((len(begins), len(graph.links)), dtype=np.float32)
-        matrix[row.ravel()[known], column[known]] = frame[name].to_numpy(np.float32)[known]
+        matrix[row[known], column[known]] = frame[name].to_numpy(np.float32)[known]
         values[name] = _whole_numbers(_merged(matrix, widths, together), full)
     return Series(begins[::together], end, together, full, values)
 
@@ -93,12 +93,12 @@ def trees_of(tables: Tables, graph: Graph) -> dict[str, Any] | None:
     frame = tables.frames.get("congestion_trees")
     if frame is None:
         return None
-    begin, end = tree_spans(frame) if {"until_ns", "since_ns"} & set(frame.columns) else (frame["time_ns"],) * 2
+    begin, end = (
+        tree_spans(frame) if {"until_ns", "since_ns"} & set(frame.columns) else (frame["time_ns"],) * 2
+    )
     frame = frame.assign(begin=begin.astype(float), end=end.astype(float))
     frame = frame.sort_values(["begin", "root", "lane"], kind="stable")
-    numbers = [
-        name for name in TREE_NUMBERS if name in frame and pd.api.types.is_numeric_dtype(frame[name])
-    ]
+    numbers = [name for name in TREE_NUMBERS if name in frame and pd.api.types.is_numeric_dtype(frame[name])]
     return {
         "begin": frame["begin"].tolist(),
         "end": frame["end"].tolist(),

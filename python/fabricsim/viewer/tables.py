@@ -62,7 +62,13 @@ def read(run: str | Path | Result) -> Tables:
             )
         paths = {name: folder / f"{name}.parquet" for name in REQUIRED}
         tables = Tables(
-            str(folder), manifest, {name: read_table(path) for name, path in paths.items() if path.exists()}
+            str(folder),
+            manifest,
+            {
+                name: read_table(path, ["link"] if name == "link_series" else ())
+                for name, path in paths.items()
+                if path.exists()
+            },
         )
     _check(tables)
     return tables

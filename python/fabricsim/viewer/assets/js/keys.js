@@ -1,4 +1,4 @@
-// Keys, and the list of them. They act while the picture or nothing has the focus, so that they are in no one's way.
+// Keys, and the list of them. They act while the picture or nothing has the focus: fields get their letters.
 
 import { element, find } from "viewer/text.js";
 

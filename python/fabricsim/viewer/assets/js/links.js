@@ -53,7 +53,9 @@ export class LinkMesh {
     this.run = run;
     this.#pieces();
     const geometry = this.#geometry();
-    const material = new ShaderMaterial({ vertexShader: VERTEX, fragmentShader: FRAGMENT, uniforms, glslVersion: GLSL3, side: 2 });
+    const material = new ShaderMaterial({
+      vertexShader: VERTEX, fragmentShader: FRAGMENT, uniforms, glslVersion: GLSL3, side: 2, // both sides
+    });
     const lines = new BufferGeometry();
     for (const [name, attribute] of Object.entries(geometry.attributes)) lines.setAttribute(name, attribute);
     this.wide = new Mesh(geometry, material);

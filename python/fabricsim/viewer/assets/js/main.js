@@ -126,7 +126,8 @@ function summary(runs, state) {
     const texts = runs.map((run) => {
       const values = run.values(key, state.get("time"));
       const [link] = busiest(run, values, 1);
-      const most = link === undefined ? "no port has a value above 0" : `largest at ${run.linkName(link)}, ${percent(values[link])}`;
+      const most = link === undefined ? "no port has a value above 0"
+        : `largest at ${run.linkName(link)}, ${percent(values[link])}`;
       return `${run.folder || run.title}: ${run.layout}, ${run.names.length} nodes, ${run.linkCount} ports; `
         + `${run.measures.get(key)?.label ?? key}: ${most}`;
     });
@@ -153,7 +154,7 @@ function pointer(view, overlay, state, choose, least) {
     down = null;
   });
   const point = (what, event) => {
-    const same = what?.run === overlay.pointed?.run && what?.link === overlay.pointed?.link && what?.node === overlay.pointed?.node;
+    const same = ["run", "link", "node"].every((key) => what?.[key] === overlay.pointed?.[key]);
     overlay.pointed = what;
     tip.hidden = !what;
     if (what) {

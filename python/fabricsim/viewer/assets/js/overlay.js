@@ -41,6 +41,7 @@ export class Overlay {
 
   #panel(panel, number) {
     const project = this.view.projection(panel);
+    this.bounds = [panel.left, panel.left + panel.width];
     if (this.state.get("trees")) this.#trees(panel, project);
     for (const [what_, wide] of [[this.pointed, 2], [this.state.get("chosen"), 3]]) {
       const what = what_ && (what_.run === number ? what_ : panel.run.same(this.view.runs[what_.run], what_));
@@ -126,8 +127,11 @@ export class Overlay {
     this.pen.font = FONT;
     const wide = this.pen.measureText(text).width;
     const places = [];
-    for (const far of [0, 14, 28, 42]) places.push([x + 9, y - 7 - far], [x + 9, y + 14 + far], [x - 9 - wide, y - 7 - far], [x - 9 - wide, y + 14 + far]);
-    const free = places.find(([left, base]) => this.#isFree(this.#box(text, left, base))) ?? places[0];
+    for (const far of [0, 14, 28, 42]) {
+      for (const left of [x + 9, x - 9 - wide]) places.push([left, y - 7 - far], [left, y + 14 + far]);
+    }
+    const inside = places.filter(([left]) => left >= this.bounds[0] && left + wide <= this.bounds[1]);
+    const free = inside.find(([left, base]) => this.#isFree(this.#box(text, left, base))) ?? inside[0] ?? places[0];
     this.#text(text, ...free, true);
   }
 

@@ -28,7 +28,8 @@ export class View {
     this.renderer.setClearColor(0xffffff);
     this.renderer.autoClear = false;
     this.uniforms = {
-      palette: { value: null }, idle: { value: new Color().setStyle(IDLE, "srgb-linear") }, largest: { value: 1 }, least: { value: 0 },
+      palette: { value: null }, idle: { value: new Color().setStyle(IDLE, "srgb-linear") },
+      largest: { value: 1 }, least: { value: 0 },
       thick: { value: 2 }, size: { value: new Vector2(1, 1) }, withHosts: { value: true }, withIdle: { value: true },
       switchSize: { value: 6 }, hostSize: { value: 4 }, reference: { value: 0 },
     };
@@ -176,7 +177,7 @@ export class View {
     return this.panels.findIndex((p) => x >= p.left && x < p.left + p.width && y >= p.top && y < p.top + p.height);
   }
 
-  // Mean time of a frame in ms, each finished by the graphics: of all links, or of as many as a frame of a moving network has.
+  // Mean time of a frame in ms, each finished by the graphics: with all links, or with those that a moving network has.
   frameTime(frames = 60, moving = false) {
     const gl = this.renderer.getContext();
     const pixel = new Uint8Array(4);
