@@ -69,6 +69,16 @@ def test_lanes_of_a_port_are_added_up() -> None:
     assert measures["marked"] == pytest.approx(0.25)
 
 
+def test_a_run_that_ended_before_its_measurement_has_series() -> None:
+    run = torus([3, 3])
+    empty = run.links.assign(utilisation=float("nan"), stalled=float("nan"), marked=0, packets=0)
+    notes: list[str] = []
+    ((header, array),) = unpack(page([replace(run, frames={**run.frames, "links": empty})], notes.append))
+    assert "a torus: values of the measurement: not recorded; needs a run that reaches it" in notes
+    assert np.isnan(array(header["measures"][0]["values"])).all()
+    assert header["series"]["begins"] == [0.0, 250.0, 500.0, 750.0]
+
+
 def test_many_bins_are_merged_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
     run = torus([3, 3], bins=5)
     monkeypatch.setattr(viewer_series, "MOST_VALUES", 3 * len(run.links))

@@ -123,6 +123,23 @@ def test_trees_have_levels(topology: str) -> None:
 
 
 @pytest.mark.usefixtures("real")
+def test_trees_from_files_have_levels_and_pods_side_by_side() -> None:
+    tree = fs.Experiment.from_text(f"[topology.fat-tree]\narity = 3\nlevels = 3\n{LANES}{TRAFFIC}")
+    header, *rows = tree.export("csv").splitlines()
+    mixed = np.random.default_rng(5).permutation(len(rows))  # the order of a file says nothing
+    csv = "\n".join([header, *(rows[at] for at in mixed)])
+    graph, layout = laid(f"inline]\nformat = \"csv\"\ntext = '''\n{csv}\n'''")
+    assert layout.text == "tree of 3 levels of switches"
+    place = dict(zip(graph.names, layout.places.tolist(), strict=True))
+    for level in (1, 2, 3):
+        heights = {at[1] for name, at in place.items() if name.startswith(f"L{level}S")}
+        assert len(heights) == 1, level
+    leaves = sorted((name for name in place if name.startswith("L1S")), key=lambda name: place[name][0])
+    pods = [int(name.removeprefix("L1S")) // 3 for name in leaves]
+    assert [len(set(pods[at : at + 3])) for at in (0, 3, 6)] == [1, 1, 1]
+
+
+@pytest.mark.usefixtures("real")
 @pytest.mark.parametrize(
     ("topology", "count", "prefix"),
     [

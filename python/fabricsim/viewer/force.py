@@ -54,26 +54,38 @@ def force_places(count: int, edges: Edges) -> Array:
 
 
 def _spectral(count: int, pairs: Edges) -> Array:
-    """Places by two eigenvectors, found by power iteration; a small spiral parts nodes of equal neighbours."""
+    """Places by two eigenvectors; a small spiral parts nodes of equal neighbours."""
+    spread = np.sqrt(count)
+    vectors = np.column_stack(slowest_vectors(count, pairs))
+    places: Array = spread * vectors * np.sqrt(count) / 2.0 + 0.05 * spread * _spiral(count)
+    return places
+
+
+def _spiral(count: int) -> Array:
+    """Places on a spiral: no two are equal, and none is on a line of symmetry of others."""
+    index = np.arange(count, dtype=float)
+    angle = index * np.pi * (3.0 - np.sqrt(5.0))
+    found: Array = np.sqrt(index / count)[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    return found
+
+
+def slowest_vectors(count: int, edges: Edges) -> list[Array]:
+    """Two eigenvectors of the graph on which neighbours have near values, by power iteration."""
     from scipy.sparse import coo_matrix  # noqa: PLC0415 - long to import, and only for irregular graphs
 
+    pairs = np.unique(np.sort(edges.reshape(-1, 2), axis=1), axis=0)
     ends = (np.concatenate([pairs[:, 0], pairs[:, 1]]), np.concatenate([pairs[:, 1], pairs[:, 0]]))
     adjacent = coo_matrix((np.ones(len(ends[0])), ends), shape=(count, count)).tocsr()
     degree = np.asarray(adjacent.sum(axis=1)).ravel()
-    index = np.arange(count, dtype=float)
-    angle = index * np.pi * (3.0 - np.sqrt(5.0))
-    spiral = np.sqrt(index / count)[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
     found: list[Array] = [np.full(count, 1.0 / np.sqrt(count))]
     for axis in (0, 1):
-        vector = spiral[:, axis]
+        vector = _spiral(count)[:, axis]
         for _ in range(POWER_STEPS):
             vector = 0.5 * (vector + (adjacent @ vector) / np.maximum(degree, 1.0))
             vector = vector - sum((vector @ one) * one for one in found)
             vector = vector / max(float(np.linalg.norm(vector)), 1e-12)
         found.append(vector)
-    spread = np.sqrt(count)
-    places: Array = spread * np.column_stack(found[1:]) * np.sqrt(count) / 2.0 + 0.05 * spread * spiral
-    return places
+    return found[1:]
 
 
 def _repulsion(way: Array, weights: Array | float = 1.0) -> Array:

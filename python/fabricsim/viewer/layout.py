@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fabricsim.lazy import numpy as np
-from fabricsim.viewer.force import force_places
+from fabricsim.viewer.force import force_places, slowest_vectors
 from fabricsim.viewer.graph import Graph
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ def layout_of(graph: Graph, topology: Mapping[str, Any]) -> Layout:
         found = _flat(graph, f"{kind}, by groups", graph.drawn)
     if found is None and (own := _given(graph, kind, settings)) is not None:
         found = _around(graph, "graph, at the coordinates of its file", own)
+    if found is None and (level := levels_of(graph)) is not None:
+        found = _of_levels(graph, level)
     if found is None:
         found = _by_force(graph, kind)
     return Layout(found.text, found.places, found.arcs + _beside(graph, found), found.flat)
@@ -152,15 +154,51 @@ def _arcs(graph: Graph, at: npt.NDArray[np.int64], used: Sequence[int]) -> Place
 
 
 def _of_tree(graph: Graph) -> Layout | None:
-    """Levels from the hosts, at the bottom, to the roots."""
+    """Levels of a topology that is built as a tree: its drawing has them 1.5 apart."""
+    level = np.round(graph.drawn[~graph.is_host, 1] / 1.5).astype(int)
+    return None if (level < 1).any() else _of_levels(graph, level, graph.drawn[~graph.is_host, 0])
+
+
+def levels_of(graph: Graph) -> npt.NDArray[np.int64] | None:
+    """Level of each switch, which is its distance from the hosts; None if a link does not lead from one level to the next.
+
+    Graphs of fat trees from files have such levels. Others have links within a level.
+    """
     switches = np.flatnonzero(~graph.is_host)
-    level = np.round(graph.drawn[switches, 1] / 1.5).astype(int)  # the drawing has levels 1.5 apart
-    if (level < 1).any():
-        return None
+    row = np.full(len(graph.names), -1)
+    row[switches] = np.arange(len(switches))
+    between = graph.between_switches()
+    a, b = row[graph.sender[between]], row[graph.receiver[between]]
+    level = np.zeros(len(switches), dtype=np.int64)
+    level[row[graph.home[graph.is_host]]] = 1
+    for reached in range(1, len(switches) + 1):
+        above = b[(level[a] == reached) & (level[b] == 0)]
+        if not len(above):
+            break
+        level[above] = reached + 1
+    is_tree = len(a) > 0 and (level > 0).all() and (np.abs(level[a] - level[b]) == 1).all()
+    return level if is_tree else None
+
+
+def _of_levels(
+    graph: Graph, level: npt.NDArray[np.int64], x: npt.NDArray[np.float64] | None = None
+) -> Layout:
+    """Levels from the hosts, at the bottom, to the roots.
+
+    `x`: places within the levels; by default neighbours are near each other.
+    """
+    switches = np.flatnonzero(~graph.is_host)
+    if x is None:
+        near = slowest_vectors(len(switches), _edges(graph))[0]
+        x = np.zeros(len(switches))
+        widest = int(np.bincount(level).max())
+        for one in np.unique(level):
+            row = np.flatnonzero(level == one)
+            x[row[np.argsort(near[row], kind="stable")]] = (np.arange(len(row)) + 0.5) * widest / len(row)
     places = np.zeros((len(graph.names), 3))
-    width = float(np.ptp(graph.drawn[switches, 0])) + 1.0
+    width = float(np.ptp(x)) + 1.0
     height = max(1.5, 0.5 * width / (int(level.max()) + 1))
-    places[switches, 0] = graph.drawn[switches, 0]
+    places[switches, 0] = x
     places[switches, 1] = height * level
     hosts = np.flatnonzero(graph.is_host)
     home = graph.home[hosts]
@@ -204,13 +242,16 @@ def _given(graph: Graph, kind: str, settings: Mapping[str, Any]) -> Places | Non
 
 
 def _by_force(graph: Graph, kind: str) -> Layout:
-    switches = np.flatnonzero(~graph.is_host)
-    row = np.full(len(graph.names), -1)
-    row[switches] = np.arange(len(switches))
-    between = graph.between_switches() & (graph.sender != graph.receiver)
-    edges = np.column_stack([row[graph.sender[between]], row[graph.receiver[between]]])
     named = {"": "graph", "inline": "graph", "file": "graph"}.get(kind, kind)
-    return _around(graph, f"{named}, force-directed", force_places(len(switches), edges))
+    count = int((~graph.is_host).sum())
+    return _around(graph, f"{named}, force-directed", force_places(count, _edges(graph)))
+
+
+def _edges(graph: Graph) -> npt.NDArray[np.int64]:
+    """Pairs of switches that have links, by their number among the switches."""
+    row = np.cumsum(~graph.is_host) - 1
+    between = graph.between_switches() & (graph.sender != graph.receiver)
+    return np.column_stack([row[graph.sender[between]], row[graph.receiver[between]]])
 
 
 def _around(graph: Graph, text: str, own: Places) -> Layout:

@@ -30,6 +30,7 @@ MEASURES: dict[str, tuple[str, str]] = {
 }
 """Quantities by which links are coloured, all fractions: label and text."""
 KEYS = {
+    "utilisation": ("values of the measurement", "a run that reaches it"),
     "stalled": ("time without credits", "a run of this version of fabricsim"),
     "marked": ("marks of single links", "congestion_control.algorithm, one that marks"),
     "root": (
@@ -69,7 +70,8 @@ def scene(run: str | Path | Result) -> tuple[str, list[str]]:
     payload = Payload()
     measures, counts = _values(tables, graph)
     series, trees = series_of(tables, graph), trees_of(tables, graph)
-    absent = _absent(set(measures), series is not None, trees is not None)
+    recorded = {key for key, values in measures.items() if np.isfinite(values).any()}
+    absent = _absent(recorded, series is not None, trees is not None)
     summary = tables.manifest["summary"]
     header = {
         "title": str(summary.get("experiment") or title_of(tables.manifest)),
@@ -128,7 +130,7 @@ def _values(
             if "packets" not in numeric:
                 continue
             values = values / np.maximum(sums["packets"].to_numpy(float), 1.0)
-        if np.isfinite(values).any():
+        if np.isfinite(values).any() or key == "utilisation":
             measures[key] = values
     counts = [
         (catalogue.column("links", name), sums[name].to_numpy(float))
@@ -155,7 +157,7 @@ def _series(series: Series | None, payload: Payload) -> dict[str, Any] | None:
 
 def _absent(measures: set[str], has_series: bool, has_trees: bool) -> list[tuple[str, str]]:
     """What is not recorded, and what would record it."""
-    lacks = {key: key not in measures for key in ("stalled", "marked", "root")}
+    lacks = {key: key not in measures for key in ("utilisation", "stalled", "marked", "root")}
     lacks |= {"series": not has_series, "trees": not has_trees}
     return [
         (f"{KEYS[key][0]}: not recorded; needs", KEYS[key][1]) for key, lacking in lacks.items() if lacking

@@ -62,7 +62,7 @@ def series_of(tables: Tables, graph: Graph) -> Series | None:
     values = {}
     for name in ("utilisation", "stalled"):
         matrix = np.zeros((len(begins), len(graph.links)), dtype=np.float32)
-        matrix[row[known], column[known]] = frame[name].to_numpy(np.float32)[known]
+        matrix[row[known], column[known]] = np.nan_to_num(frame[name].to_numpy(np.float32)[known])
         values[name] = _whole_numbers(_merged(matrix, widths, together), full)
     return Series(begins[::together], end, together, full, values)
 

@@ -13,11 +13,12 @@ from fabricsim.lazy import pandas as pd
 from fabricsim.results import Result
 from fabricsim.store import read_manifest, read_table
 
-TEXT, NUMBER = "text", "number"
+TEXT, NUMBER, VALUE = "text", "number", "value"
+"""Kinds of columns: texts, finite numbers, numbers that may be missing (of a measurement that did not begin)."""
 REQUIRED: dict[str, dict[str, str]] = {
     "nodes": {"name": TEXT, "kind": TEXT, "x": NUMBER, "y": NUMBER},
-    "links": {"link": TEXT, "utilisation": NUMBER},
-    "link_series": {"time_ns": NUMBER, "link": TEXT, "utilisation": NUMBER, "stalled": NUMBER},
+    "links": {"link": TEXT, "utilisation": VALUE},
+    "link_series": {"time_ns": NUMBER, "link": TEXT, "utilisation": VALUE, "stalled": VALUE},
     "congestion_trees": {"time_ns": NUMBER, "root": TEXT, "lane": NUMBER},
 }
 """Columns without which a table cannot be drawn, by table."""
@@ -101,6 +102,6 @@ def _problem(frame: pd.DataFrame, column: str, kind: str) -> str | None:
         return None if is_text else f"the column {column!r} is not text"
     if not pd.api.types.is_numeric_dtype(values):
         return f"the column {column!r} has no numbers"
-    if not np.isfinite(values.to_numpy(float)).all():
+    if kind == NUMBER and not np.isfinite(values.to_numpy(float)).all():
         return f"the column {column!r} has values that are no finite numbers"
     return None

@@ -1,5 +1,5 @@
 // Palettes by colours at equal steps, from idle to busy. All get darker, or lighter, from one end to the other, so that they can
-// be told apart without colour: by people of any colour vision, and in print.
+// be read without colour: by people of any colour vision, and in print.
 
 export const IDLE = "#d4d4d4";
 export const MARK = "#0b57a4"; // chosen ports, roots and branches: on no palette
