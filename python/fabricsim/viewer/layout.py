@@ -160,7 +160,7 @@ def _of_tree(graph: Graph) -> Layout | None:
 
 
 def levels_of(graph: Graph) -> npt.NDArray[np.int64] | None:
-    """Level of each switch, which is its distance from the hosts; None if a link does not lead from one level to the next.
+    """Level of each switch, its distance from the hosts; None if a link does not lead from one level to the next.
 
     Graphs of fat trees from files have such levels. Others have links within a level.
     """

@@ -120,7 +120,7 @@ def _values(
     frame = tables.frames["links"]
     numeric = [name for name in frame if pd.api.types.is_numeric_dtype(frame[name]) and name != "lane"]
     grouped = frame.groupby("link", sort=False)[numeric]
-    sums, most = (table.reindex(graph.links) for table in (grouped.sum(), grouped.max()))
+    sums, most = (table.reindex(graph.links) for table in (grouped.sum(min_count=1), grouped.max()))
     measures: dict[str, npt.NDArray[np.float64]] = {}
     for key in MEASURES:
         if key not in numeric:
