@@ -55,6 +55,7 @@ export function start(buffers) {
   pointer(view, overlay, state, choose, least);
   keys(actions({ runs, view, state, times, measures, choose, say }));
   find("fit").addEventListener("click", () => view.camera.fit());
+  view.calibrate();
   globalThis.fabricsimViewer = { runs, state, view, frameTime: (...options) => view.frameTime(...options) };
 }
 

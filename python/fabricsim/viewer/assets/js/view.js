@@ -9,14 +9,16 @@ import { IDLE, table } from "viewer/palettes.js";
 const MOST_SMOOTH = 60000; // pieces of lines up to which edges are smoothed
 const FEW_NODES = 400; // up to which all nodes are large enough to be seen
 const FRAME = 1000 / 30; // ms that a frame may take while the network moves
-const REST = 200; // ms without motion after which everything is drawn
+const REST = 200; // ms without motion after which everything is drawn, more where a frame takes long
 const FEWEST = 3000; // pieces that every frame has
+const MANY = 20000; // pieces from which the time of a frame is measured before the first motion
 
 // While the network moves and frames take too long, only the busiest links are drawn, and all of them as soon as it rests.
 export class View {
   #waiting = false;
-  #moved = -Infinity;
+  #isDragged = false;
   #drawn = 0;
+  #took = 0; // ms of the last frame
   #timer = 0;
 
   constructor(element, canvas, runs) {
@@ -43,6 +45,9 @@ export class View {
     this.most = this.pieces; // that a frame has while the network moves
     this.camera = new SharedCamera(element, runs, () => this.#move());
     new ResizeObserver(() => this.#resize(true)).observe(element);
+    this.isMoving = false;
+    this.camera.controls.addEventListener("start", () => { this.#isDragged = true; });
+    this.camera.controls.addEventListener("end", () => { this.#isDragged = false; this.#rest(); });
     this.#resize(false);
   }
 
@@ -100,14 +105,26 @@ export class View {
 
   // The camera has moved.
   #move() {
-    this.#moved = performance.now();
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.invalidate(), REST);
+    this.isMoving = true;
+    this.#rest();
     this.invalidate();
   }
 
-  get isMoving() {
-    return performance.now() - this.#moved < REST;
+  // Draws everything when there was no motion for a while.
+  #rest() {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      if (this.#isDragged) return;
+      this.isMoving = false;
+      this.invalidate();
+    }, Math.max(REST, Math.min(3 * this.#took, 10 * REST)));
+  }
+
+  // Measures a frame of all links, and from it how many a frame of a moving network may have.
+  calibrate() {
+    if (this.pieces < MANY) return;
+    const took = this.frameTime(1);
+    this.most = Math.round(Math.max(FEWEST, this.pieces * Math.min(1, (0.7 * FRAME) / took)));
   }
 
   // Adapts what a frame has to the time from the last one, while the network moves.
@@ -116,6 +133,7 @@ export class View {
     const took = now - this.#drawn;
     this.#drawn = now;
     if (!this.isMoving || took > 10 * REST) return;
+    this.#took = took;
     if (took > 1.2 * FRAME) this.most = Math.max(FEWEST, Math.min(this.most, this.pieces) * Math.max(0.3, FRAME / took));
     else if (took < 0.6 * FRAME) this.most = Math.min(this.pieces, 1.2 * this.most);
     this.most = Math.round(this.most);
@@ -182,15 +200,17 @@ export class View {
     const gl = this.renderer.getContext();
     const pixel = new Uint8Array(4);
     const once = (i) => {
-      this.camera.turn(0.02, 0);
-      this.camera.pan(i % 2 ? 0.001 : -0.001, 0);
-      if (!moving) this.#moved = -Infinity;
+      if (moving) this.camera.turn(i % 2 ? 0.02 : -0.02, 0);
+      this.isMoving = moving;
       this.draw();
       gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, pixel); // waits for the frame
     };
     for (let i = 0; i < (moving ? 20 : 1); i += 1) once(i);
     const begin = performance.now();
     for (let i = 0; i < frames; i += 1) once(i);
-    return (performance.now() - begin) / frames;
+    const took = (performance.now() - begin) / frames;
+    this.isMoving = false;
+    this.invalidate();
+    return took;
   }
 }
