@@ -120,6 +120,9 @@ def test_trees_have_levels(topology: str) -> None:
     assert hosts.pop() < levels[1].pop() < levels[2].pop()
     assert len(np.unique(layout.places.round(6), axis=0)) == len(graph.names)
     assert layout.flat
+    names = [text for text, _ in layout.captions]
+    assert names == ["hosts", *(f"level {level}" for level in range(1, len(names)))]
+    assert min(layout.places[:, 0]) > max(place[0] for _, place in layout.captions)
 
 
 @pytest.mark.usefixtures("real")
@@ -159,6 +162,11 @@ def test_groups_are_apart(topology: str, count: int, prefix: str) -> None:
     radius = max(np.linalg.norm(at[groups == g] - centres[g], axis=1).max() for g in range(count))
     apart = min(np.linalg.norm(centres[a] - centres[b]) for a in range(count) for b in range(count) if a != b)
     assert apart > 1.5 * radius
+    captions = dict(layout.captions)
+    assert list(captions) == [f"group {group}" for group in range(count)]
+    for group in range(count):
+        beyond = np.array(captions[f"group {group}"])
+        assert np.linalg.norm(beyond) > np.linalg.norm(at[groups == group], axis=1).max()
 
 
 @pytest.mark.usefixtures("real")

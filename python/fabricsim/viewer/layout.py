@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fabricsim.lazy import numpy as np
@@ -38,6 +39,8 @@ class Layout:
     """x, y, z by which the middle of each direction is moved off the straight line."""
     flat: bool
     """True if all nodes are in the plane z = 0."""
+    captions: tuple[tuple[str, tuple[float, float, float]], ...] = ()
+    """Names of groups and levels, and their places."""
 
 
 @dataclass(frozen=True)
@@ -57,14 +60,14 @@ def layout_of(graph: Graph, topology: Mapping[str, Any]) -> Layout:
     if found is None and kind in ("fat-tree", "xgft"):
         found = _of_tree(graph)
     if found is None and kind in ("dragonfly", "megafly"):
-        found = _flat(graph, f"{kind}, by groups", graph.drawn)
+        found = _of_groups(graph, kind)
     if found is None and (own := _given(graph, kind, settings)) is not None:
         found = _around(graph, "graph, at the coordinates of its file", own)
     if found is None and (level := levels_of(graph)) is not None:
         found = _of_levels(graph, level)
     if found is None:
         found = _by_force(graph, kind)
-    return Layout(found.text, found.places, found.arcs + _beside(graph, found), found.flat)
+    return replace(found, arcs=found.arcs + _beside(graph, found))
 
 
 def _grid(kind: str, settings: Mapping[str, Any]) -> Grid | None:
@@ -153,6 +156,24 @@ def _arcs(graph: Graph, at: npt.NDArray[np.int64], used: Sequence[int]) -> Place
     return found
 
 
+def _of_groups(graph: Graph, kind: str) -> Layout:
+    """The places of the drawing: a ring of groups, each a ring of switches."""
+    places = np.column_stack([graph.drawn, np.zeros(len(graph.drawn))])
+    found = [re.match(r"\w+\((\d+),", name) for name in graph.names]
+    group = np.array(
+        [int(one[1]) if one and not host else -1 for one, host in zip(found, graph.is_host, strict=True)]
+    )
+    captions = []
+    for number in np.unique(group[group >= 0]).tolist():
+        own = graph.drawn[group == number]
+        centre = own.mean(axis=0)
+        radius = float(np.linalg.norm(own - centre, axis=1).max())
+        far = float(np.linalg.norm(centre))
+        x, y = centre * (1.0 + (1.5 * radius + 0.4) / far if far > 0.0 else 1.0)
+        captions.append((f"group {number}", (float(x), float(y), 0.0)))
+    return Layout(f"{kind}, by groups", places, _straight(graph), True, tuple(captions))
+
+
 def _of_tree(graph: Graph) -> Layout | None:
     """Levels of a topology that is built as a tree: its drawing has them 1.5 apart."""
     level = np.round(graph.drawn[~graph.is_host, 1] / 1.5).astype(int)
@@ -207,7 +228,11 @@ def _of_levels(
     step = min(0.9, 0.9 * width / leaves) / np.maximum(count, 1)
     places[hosts, 0] = places[home, 0] + (order - (count - 1) / 2.0) * step
     places[hosts, 1] = places[home, 1] - height
-    return Layout(f"tree of {int(level.max())} levels of switches", places, _straight(graph), True)
+    left = float(places[:, 0].min()) - 0.03 * width - 0.5
+    captions = [("hosts", (left, 0.0, 0.0))]
+    captions += [(f"level {one}", (left, height * one, 0.0)) for one in np.unique(level).tolist()]
+    text = f"tree of {int(level.max())} levels of switches"
+    return Layout(text, places, _straight(graph), True, tuple(captions))
 
 
 def _rank(groups: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -259,11 +284,6 @@ def _around(graph: Graph, text: str, own: Places) -> Layout:
     space = np.column_stack([own, np.zeros(len(own))]) if own.shape[1] == 2 else own
     flat = not np.ptp(space[:, 2]) if len(space) else True
     return Layout(text, _with_hosts(graph, space, flat=flat), _straight(graph), bool(flat))
-
-
-def _flat(graph: Graph, text: str, drawn: Places) -> Layout:
-    places = np.column_stack([drawn, np.zeros(len(drawn))])
-    return Layout(text, places, _straight(graph), True)
 
 
 def _straight(graph: Graph) -> Places:

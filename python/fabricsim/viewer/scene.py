@@ -1,4 +1,4 @@
-"""All that the page shows of one run."""
+"""Content of the page for one run."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ COUNTS = (
 
 
 def scene(run: str | Path | Result) -> tuple[str, list[str]]:
-    """The bytes of a run for the page, and sentences on what the run did not record.
+    """The bytes of a run for the page, and a sentence on each part that the run did not record.
 
     Raises:
         InputError: it is not the folder of one run, or there is nothing to draw.
@@ -80,6 +80,7 @@ def scene(run: str | Path | Result) -> tuple[str, list[str]]:
         "overrides": [[str(key), str(value)] for key, value in tables.manifest.get("overrides", ())],
         "layout": layout.text,
         "flat": layout.flat,
+        "captions": [[text, list(place)] for text, place in layout.captions],
         "measured": [summary.get("measured_from_ns"), summary.get("measured_ns")],
         "end": tables.end_ns,
         "names": graph.names,
@@ -156,7 +157,7 @@ def _series(series: Series | None, payload: Payload) -> dict[str, Any] | None:
 
 
 def _absent(measures: set[str], has_series: bool, has_trees: bool) -> list[tuple[str, str]]:
-    """What is not recorded, and what would record it."""
+    """Parts that are not recorded, and the keys that record them."""
     lacks = {key: key not in measures for key in ("utilisation", "stalled", "marked", "root")}
     lacks |= {"series": not has_series, "trees": not has_trees}
     return [

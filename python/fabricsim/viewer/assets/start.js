@@ -37,7 +37,7 @@
     const failure = document.getElementById("failure");
     failure.hidden = false;
     failure.textContent =
-      `The viewer cannot start: ${error.message}. It needs WebGL 2 and a browser of 2023 or later.`;
+      `The viewer cannot start: ${error.message.replace(/\.$/, "")}. It needs WebGL 2 and a browser of 2023 or later.`;
     document.body.dataset.state = "failed";
     console.error(error);
   }

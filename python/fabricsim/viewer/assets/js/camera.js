@@ -25,7 +25,7 @@ export class SharedCamera {
     this.isOwn = false; // true once the view was moved: then another size of the window does not fit it anew
   }
 
-  // Tells the size of a panel in pixels.
+  // Sets the size of a panel in pixels.
   resize(width, height) {
     this.aspect = width / Math.max(height, 1);
     this.height = height;

@@ -1,4 +1,4 @@
-// A run as the page holds it: nodes, directions of links (each is an output port), their values, series and congestion trees.
+// A run: nodes, directions of links (each is an output port), their values, series and congestion trees.
 
 const KINDS = { f4: Float32Array, u4: Uint32Array, u2: Uint16Array, u1: Uint8Array };
 const ALIGN = 8; // as in payload.py
@@ -16,6 +16,7 @@ export class Run {
       overrides: header.overrides,
       layout: header.layout,
       flat: header.flat,
+      captions: header.captions,
       measured: header.measured,
       names: header.names,
       isHost: array(header.hosts),
@@ -56,6 +57,7 @@ export class Run {
       const [link, axis] = [Math.floor(i / 3), i % 3];
       if (arcs[i]) reach(axis, (places[3 * this.sender[link] + axis] + places[3 * this.receiver[link] + axis]) / 2 + arcs[i]);
     }
+    for (const [, place] of this.captions) place.forEach((value, axis) => reach(axis, value));
     const centre = low.map((least, axis) => (least + high[axis]) / 2);
     this.extent = low.map((least, axis) => (high[axis] - least) / 2);
     const radius = Math.max(Math.hypot(...this.extent), 0.5);
@@ -63,6 +65,7 @@ export class Run {
     this.extent = this.extent.map((half) => half / radius);
     this.places = places.map((value, i) => (value - centre[i % 3]) / radius);
     this.arcs = arcs.map((value) => value / radius);
+    this.captions = this.captions.map(([text, place]) => [text, place.map((value, axis) => (value - centre[axis]) / radius)]);
   }
 
   // Directions by sender and by receiver.

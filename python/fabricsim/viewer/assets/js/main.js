@@ -176,7 +176,7 @@ function pointer(view, overlay, state, choose, least) {
   picture.addEventListener("pointerleave", (event) => point(null, event));
 }
 
-// What keys do, by their names.
+// Actions of keys, by name.
 function actions({ runs, view, state, times, measures, choose, say }) {
   const { camera } = view;
   const toggle = (key, name) => () => {

@@ -1,4 +1,4 @@
-// What is drawn over the picture: names, the busiest links, the chosen and the pointed one, congestion trees, axes.
+// Layer over the picture: names, the busiest links, the chosen and the pointed one, congestion trees, axes.
 
 import { MARK } from "viewer/palettes.js";
 import { beside } from "viewer/pick.js";
@@ -42,6 +42,7 @@ export class Overlay {
   #panel(panel, number) {
     const project = this.view.projection(panel);
     this.bounds = [panel.left, panel.left + panel.width];
+    this.#captions(panel, project);
     if (this.state.get("trees")) this.#trees(panel, project);
     for (const [what_, wide] of [[this.pointed, 2], [this.state.get("chosen"), 3]]) {
       const what = what_ && (what_.run === number ? what_ : panel.run.same(this.view.runs[what_.run], what_));
@@ -141,6 +142,15 @@ export class Overlay {
 
   #isFree(box) {
     return !this.taken.some(([l, t, r, b]) => l < box[2] && r > box[0] && t < box[3] && b > box[1]);
+  }
+
+  // Names of groups and levels, centred on their places.
+  #captions({ run }, project) {
+    for (const [text, place] of run.captions) {
+      const at = project(place);
+      this.pen.font = FONT;
+      if (at) this.#text(text, at[0] - this.pen.measureText(text).width / 2, at[1] + 4, false);
+    }
   }
 
   #names({ run, left, top, width, height, hostSize }, project) {

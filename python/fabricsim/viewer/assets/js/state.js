@@ -1,4 +1,4 @@
-// What the page shows now. Parts of the page listen for the keys that they depend on.
+// State of the page. Parts of the page listen for the keys that they depend on.
 
 export class State {
   #values;

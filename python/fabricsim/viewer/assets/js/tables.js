@@ -1,4 +1,4 @@
-// The picture as tables: the busiest ports, congestion trees, and what the runs are.
+// The picture as tables: the busiest ports, congestion trees, facts about the runs.
 
 import { button } from "viewer/details.js";
 import { busiest } from "viewer/overlay.js";

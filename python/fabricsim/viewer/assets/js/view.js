@@ -89,7 +89,7 @@ export class View {
       width: width / across, height: height / down,
     }));
     this.camera.resize(width / across, height / down);
-    // What is drawn later would leave the canvas empty for a frame.
+    // A new size empties the canvas: a later draw would show that.
     if (drawNow) this.draw(); else this.invalidate();
   }
 
@@ -127,7 +127,7 @@ export class View {
     this.most = Math.round(Math.max(FEWEST, this.pieces * Math.min(1, (0.7 * FRAME) / took)));
   }
 
-  // Adapts what a frame has to the time from the last one, while the network moves.
+  // Adapts the number of pieces in a frame to the time since the last one, while the network moves.
   #adapt() {
     const now = performance.now();
     const took = now - this.#drawn;

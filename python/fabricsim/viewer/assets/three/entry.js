@@ -1,4 +1,4 @@
-// What the viewer uses of three.js: `scripts/three` bundles it as three.min.js.
+// Parts of three.js that the viewer uses: `scripts/three` bundles them as three.min.js.
 export {
   BufferAttribute,
   BufferGeometry,
