@@ -141,10 +141,17 @@ export class Run {
     return this.series !== null && this.series.tables.has(key);
   }
 
-  // Values of all directions: of the measurement if `time` is null or the quantity has no series.
+  // Values of all directions: of the measurement if `time` is null or the quantity has no series. Those of the last time are kept.
   values(key, time) {
-    const measure = this.measures.get(key);
-    if (time === null || !this.hasSeries(key)) return measure ? measure.values : new Float32Array(this.linkCount).fill(NaN);
+    if (time === null || !this.hasSeries(key)) {
+      return this.measures.get(key)?.values ?? (this.none ??= new Float32Array(this.linkCount).fill(NaN));
+    }
+    if (this.kept?.time !== time) this.kept = { time, values: new Map(), branches: new Map() };
+    if (!this.kept.values.has(key)) this.kept.values.set(key, this.#valuesAt(key, time));
+    return this.kept.values.get(key);
+  }
+
+  #valuesAt(key, time) {
     const { values, step } = this.series.tables.get(key);
     const found = new Float32Array(this.linkCount);
     const bin = this.bin(time);
@@ -178,9 +185,15 @@ export class Run {
   // Outputs that a tree may have as branches: they had no credits, and lead to the root over at most `depth` links. The run
   // records the number of branches, not their names.
   branches(row, time) {
-    const root = this.trees.root[row];
-    if (root < 0) return [];
     const stalled = this.values("stalled", time);
+    const kept = this.hasSeries("stalled") ? this.kept.branches : new Map();
+    if (!kept.has(row)) kept.set(row, this.#branches(row, stalled));
+    return kept.get(row);
+  }
+
+  #branches(row, stalled) {
+    const root = this.trees.root[row];
+    if (root < 0 || !this.hasSeries("stalled")) return [];
     const branch = this.measures.get("branch")?.values;
     const found = new Set();
     let front = [this.sender[root]];

@@ -145,7 +145,10 @@ export class LinkMesh {
   // Colours the directions by their values.
   show(values) {
     const { array } = this.shown;
-    for (let piece = 0; piece < this.link.length; piece += 1) array.fill(values[this.link[piece]], 4 * piece, 4 * piece + 4);
+    for (let piece = 0, at = 0; piece < this.link.length; piece += 1) {
+      const value = values[this.link[piece]];
+      for (let i = 0; i < 4; i += 1, at += 1) array[at] = value;
+    }
     this.shown.needsUpdate = true;
     this.isSorted = false;
   }
