@@ -12,9 +12,7 @@ from fabricsim.viewer import view as write_view
 
 
 def view(
-    runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="A run folder, or several side by side.")
-    ],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="A run folder, or several side by side.")],
     out: Annotated[
         Path | None,
         typer.Option(
@@ -26,7 +24,6 @@ def view(
 ) -> None:
     """Write runs as one page for a browser: the network in its own coordinates, links coloured over time.
 
-    The page needs no network and no server: open the file. Standard error names what a run did not record, with the key
-    that records it.
+    The page needs no network and no server: open the file. Standard error lists the parts that a run did not record.
     """
     output().print(f"viewer: {write_view(list(runs), out, say=tell)}", markup=False)
