@@ -41,6 +41,7 @@ if _TYPE_CHECKING:
     from fabricsim.spec import Experiment, as_experiment
     from fabricsim.sweep import Saturation, SweepResult, load_sweep, saturation, sweep
     from fabricsim.tune import TuneResult, load_tune, opensm_options, tune
+    from fabricsim.viewer import view
     from fabricsim.what_if import WhatIf, what_if
 
 __all__ = [
@@ -86,6 +87,7 @@ __all__ = [
     "tune",
     "verbs",
     "version",
+    "view",
     "what_if",
 ]
 
@@ -108,6 +110,7 @@ _PLACES = {
     "spec": ("Experiment", "as_experiment"),
     "sweep": ("Saturation", "SweepResult", "load_sweep", "saturation", "sweep"),
     "tune": ("TuneResult", "load_tune", "opensm_options", "tune"),
+    "viewer": ("view",),
     "what_if": ("WhatIf", "what_if"),
 }
 """Names by the modules that have them. A module is imported when a name of it is used: all of them take a second."""

@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -25,6 +25,8 @@ from fabricsim.manifest import problem
 
 T = TypeVar("T")
 MANIFEST = "manifest.json"
+VIEWER = "view.html"
+"""Name of the viewer's page in a run folder."""
 FORMAT = 1
 """Version of the layout of a folder, in the manifest as `format`."""
 
@@ -196,15 +198,15 @@ def _save_table(path: Path, frame: pd.DataFrame) -> None:
     pq.write_table(table.cast(pa.schema(arrays)), path, compression="zstd")
 
 
-def read_table(path: Path) -> pd.DataFrame:
-    """Reads a table that `write_table` wrote.
+def read_table(path: Path, categories: Sequence[str] = ()) -> pd.DataFrame:
+    """Reads a table that `write_table` wrote. `categories`: columns of texts of which each is there many times.
 
     Raises:
         StoreError: it is not there, damaged, or not Parquet.
     """
     checksums.verify(path)
     try:
-        table = pq.read_table(path)
+        table = pq.read_table(path, read_dictionary=list(categories))
         frame: pd.DataFrame = table.to_pandas()
         notes = {field.name: _note(field.metadata or {}) for field in table.schema}
     except MemoryError:

@@ -32,7 +32,7 @@ objectives = [{ metric = "accepted_load", goal = "maximize" }]
 "traffic.0.load" = { low = 0.1, high = 0.5, step = 0.2 }
 """
 KINDS: dict[str, tuple[Callable[[Path], object], list[list[str]]]] = {
-    "run": (fs.load, [["report", "out", "--no-bound"], ["compare", "out", "whole"]]),
+    "run": (fs.load, [["report", "out", "--no-bound"], ["compare", "out", "whole"], ["view", "out"]]),
     "sweep": (
         fs.load_sweep,
         [["sweep", "e.toml", "--vary", f"{LOAD}=0.1,0.2,0.3", "--jobs", "1", "--out", "out"]],

@@ -19,6 +19,11 @@ COMMANDS = [
     ),
     Later("report", "report", "Write a run or a sweep as one HTML page with everything in it."),
     Later(
+        "view",
+        "view",
+        "Write runs as one page for a browser: the network in its own coordinates, links coloured over time.",
+    ),
+    Later(
         "bound",
         "bound",
         "Bounds on throughput: fair rates, the largest total, and the limiting links. Runs nothing.",

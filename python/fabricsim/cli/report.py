@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fabricsim.cli.console import output
+from fabricsim.cli.console import output, tell
 from fabricsim.report import report as write_report
 
 
@@ -22,6 +22,16 @@ def report(
             "--bound/--no-bound", help="Say what part of the largest possible throughput was reached."
         ),
     ] = True,
+    view: Annotated[
+        bool,
+        typer.Option(
+            "--view", help="Also write the viewer, view.html in the folder of a run; the page links to it."
+        ),
+    ] = False,
 ) -> None:
     """Write a run or a sweep as one HTML page with everything in it."""
+    if view:
+        from fabricsim.viewer import view as write_view  # noqa: PLC0415 - only with --view
+
+        output().print(f"viewer: {write_view(run, say=tell)}", markup=False)
     output().print(f"page: {write_report(run, out, bound=bound)}", markup=False)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from pathlib import Path
+from urllib.parse import quote
 
 from fabricsim.errors import InputError, StoreError
 from fabricsim.lock import FolderLock
 from fabricsim.results import Result
 from fabricsim.run import load
-from fabricsim.store import read_manifest
+from fabricsim.store import VIEWER, read_manifest
 from fabricsim.sweep import SweepResult, load_sweep
 
 FILE = "report.html"
@@ -45,7 +47,7 @@ def report(
 
 def _written(run: str | Path | Result | SweepResult, path: Path, *, bound: bool) -> Path:
     result = run if isinstance(run, Result | SweepResult) else _loaded(Path(run))
-    text = html(result, bound=bound)
+    text = html(result, bound=bound, viewer=_viewer(result, path))
     # A device, or a link, is written and stays what it is.
     as_it_is = path.is_symlink() or (path.exists() and not path.is_file())
     temporary = path if as_it_is else path.with_name(f".{path.name}")
@@ -62,8 +64,16 @@ def _written(run: str | Path | Result | SweepResult, path: Path, *, bound: bool)
     return path
 
 
-def html(result: Result | SweepResult, *, bound: bool = True) -> str:
-    """The page's text."""
+def _viewer(result: Result | SweepResult, path: Path) -> str:
+    """Path from the page to the run's viewer; empty if it has none."""
+    if result.folder is None or not (result.folder / VIEWER).is_file():
+        return ""
+    way = os.path.relpath(result.folder.resolve() / VIEWER, path.resolve().parent)
+    return quote(way.replace(os.sep, "/"))
+
+
+def html(result: Result | SweepResult, *, bound: bool = True, viewer: str = "") -> str:
+    """The page's text. `viewer`: address of the run's viewer, to which the page links."""
     # They bring matplotlib, and a template engine, which other commands do without.
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
 
@@ -86,7 +96,7 @@ def html(result: Result | SweepResult, *, bound: bool = True) -> str:
         title, status = result.title, result.status
         description = str(experiment_description(result))
     page = environment.get_template("page.html.j2")
-    return page.render(title=title, status=status, description=description, sections=sections)
+    return page.render(title=title, status=status, description=description, sections=sections, viewer=viewer)
 
 
 def experiment_description(result: Result) -> str:

@@ -1,0 +1,5 @@
+"""Runs as one page with the network in its own coordinates, its links coloured over time."""
+
+from fabricsim.viewer.page import view
+
+__all__ = ["view"]
