@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use fabricsim_spec::{Experiment, SpecError, name};
-use fabricsim_subnet::{Engine, Guid, NodeId, Options, PortId, Seed, Subnet, TorusConfig};
+use fabricsim_subnet::{Engine, Guid, NodeId, NodeKind, Options, PortId, Seed, Subnet, TorusConfig};
 use fabricsim_topology::{End, Graph, GridShape, Identity, Node, Shape, failed_links};
 use fabricsim_units::{LinkId, SwitchId};
 
@@ -14,9 +14,12 @@ use crate::lids::{Paths, identity_of};
 use crate::linear_tables::convert;
 use crate::service_levels::of_subnet;
 use crate::wiring::beyond;
-use crate::{Router, RoutingError, TableRouting};
+use crate::{Router, RoutingError, TableRouting, TablesProblem};
 
 const KEY: &str = "routing.engine";
+
+const ROUTERS_LEFT_OUT: &str = "; `sssp`, `dfsssp` and `nue` leave routers out, as OpenSM's do: take \
+     `minhop`, `updn`, `dor` or `lash`, or remove the router";
 
 /// The router of `routing.algorithm = "opensm"`, around the links that have failed.
 pub(crate) fn build(experiment: &Experiment, graph: &Graph, file: &str) -> Result<Router, RoutingError> {
@@ -46,8 +49,12 @@ pub(crate) fn around(
             tables.fill(otherwise.of_path(path), graph);
         } else {
             let lid = |to| usize::from(identity.lid(to)) + usize::from(path);
-            verify_paths(tables, graph, &lid)
-                .map_err(|(_, problem)| wrong(KEY, format!("`{engine}`: {problem}")))?;
+            verify_paths(tables, graph, &lid).map_err(|(_, problem)| {
+                let has_router = || subnet.nodes.iter().any(|node| node.kind == NodeKind::Router);
+                let leaves_out = matches!(problem, TablesProblem::NoRoute { .. }) && !engine.routes_routers();
+                let note = if leaves_out && has_router() { ROUTERS_LEFT_OUT } else { "" };
+                wrong(KEY, format!("`{engine}`: {problem}{note}"))
+            })?;
         }
     }
     let sl2vl = (engine == Engine::Torus2Qos).then_some(&found.sl2vl);

@@ -277,7 +277,9 @@ def _bisection(report: dict[str, Any]) -> str:
 
 def _layers(report: dict[str, Any]) -> str:
     layers, lanes = report["layers"], report["lanes"]
-    return str(layers) if layers == lanes else f"{layers} suffice, the paths use {lanes} virtual lanes"
+    if layers is None:
+        return f"the paths use {lanes} virtual lane{'' if lanes == 1 else 's'}"
+    return str(layers) if layers >= lanes else f"{layers} suffice, the paths use {lanes} virtual lanes"
 
 
 def _processor_time(report: dict[str, Any]) -> str:

@@ -13,6 +13,11 @@ NAMED = 5
 CURES = ("updn", "dfsssp", "lash", "nue")
 """Engines that are tried where another has a deadlock."""
 
+WITHOUT_ROUTERS = ("sssp", "dfsssp", "nue")
+"""Engines that leave routers out, as OpenSM's do."""
+WITH_ROUTERS = ("minhop", "updn", "dor", "lash")
+"""Engines that route them."""
+
 Report = dict[str, Any]
 
 
@@ -57,7 +62,14 @@ def _unreachable(report: Report) -> Iterator[str]:
             f"{pairs['unreachable']:,} of {total:,} paths ({pairs['unreachable'] / total:.1%}) do not arrive, such as "
             f"{_names(paths)}."
         )
-        if not report["misdelivered"]:
+        routers = pairs["to_routers"]
+        if report["engine"] in WITHOUT_ROUTERS and routers:
+            which = "These paths" if routers == pairs["unreachable"] else f"{routers:,} of them"
+            text += (
+                f" {which} go to routers, which {report['engine']} leaves out, as in OpenSM: {', '.join(WITH_ROUTERS)} "
+                "route them."
+            )
+        if routers < pairs["unreachable"] and not report["misdelivered"]:
             text += " The tables lead into holes or loops there: have OpenSM compute them anew."
         yield text
 
@@ -123,9 +135,10 @@ def _any_of(engines: Sequence[str]) -> str:
 
 
 def _lanes(report: Report) -> Iterator[str]:
-    if report["deadlock"]["free"] and report["layers"] > 1:
+    lanes = report["lanes"] if report["layers"] is None else report["layers"]
+    if report["deadlock"]["free"] and lanes > 1:
         yield (
-            f"The paths need {report['layers']} virtual lanes to be free of deadlock: OpenSM must run with `qos TRUE`, "
+            f"The paths need {lanes} virtual lanes to be free of deadlock: OpenSM must run with `qos TRUE`, "
             "and applications must take the service levels of path records."
         )
 
@@ -135,8 +148,10 @@ def _idle_switches(report: Report) -> Iterator[str]:
     if idle:
         verb = "carries" if len(idle) == 1 else "carry"
         text = f"{_number(len(idle), 'switch', 'switches')} without adapters {verb} no path: {_names(idle)}."
-        if report["engine"] in {"updn", "ftree"}:
-            text += " The engine does not take them for roots: name all roots with --roots (root_guid_file)."
+        if report["engine"] in {"updn", "ftree"} and report["roots"] is None:
+            text += " If the engine has not found them to be roots, name all roots with --roots (root_guid_file)."
+        if report["engine"] != "tables":
+            text += " Compare other engines with --against."
         yield text
 
 

@@ -76,14 +76,14 @@ class Routed:
 
     report: dict[str, Any]
     """`engine`, `pairs` {`reachable`, `unreachable`, `non_minimal`}, `hops_mean` (switches on a path), `link_load`
-    {`max`, `mean`, `min`} (paths on a direction of a link between switches), `layers` (that the engine needs), `lanes`
+    {`max`, `mean`, `min`} (paths on a direction of a link between switches), `layers` (that the engine needs; None for tables), `lanes`
     (that its paths use), `deadlock` {`free`, `cycle`, `cures`, `untried` (engines, since the subnet is large)},
     `hot_links`, `lost_paths`, `links` {`directions`, `idle`, `idle_switches`, `slow`}, `traffic` {`patterns`
     [{`pattern`, `phases`, `mean_max`, `worst_max`, `worst_phase`, `hot_link`}], `bisection` {`samples`, `mean`,
     `error`, `worst`}}, `assigned_lids`, `misdelivered` (entries that lead to another port than the LID's), `lmc`,
     `failure` {`failed`, `cables`, `cut_off`, `before`}, `cpu_s` (seconds of processor time of the whole call),
     `engine_cpu_s` (those of the engine alone; None for tables), `findings` (what is odd about given tables, each with
-    `kind`, `text`, `file`, `line`), `advice`."""
+    `kind`, `text`, `file`, `line`), `roots` (their file), `advice`."""
     native: NativeRoutes
     """The routes in the engine, of which files are written when they are needed."""
     settings: Settings
@@ -170,7 +170,7 @@ class Routed:
             return native().opensm_options(
                 None if asked.tables is not None else self.report["engine"],
                 {key: None if file is None else str(Path(file).resolve()) for key, file in files.items()},
-                self.report["layers"],
+                self.report["layers"] or self.report["lanes"],
                 self.report["lmc"] or asked.lmc,
                 asked.port_shifting,
                 asked.scatter_ports,
@@ -260,5 +260,6 @@ def _routed(fabric: Path | str, request: dict[str, Any], settings: Settings) -> 
     except RuntimeError as error:
         raise CannotRouteError(f"{fabric}: {error}") from error
     report = {**json.loads(native_routes.report()), "cpu_s": time.process_time() - begin}
+    report["roots"] = None if settings.roots is None else str(settings.roots)
     report["advice"] = [asdict(one) for one in advice(report)]
     return Routed(report, native_routes, settings)

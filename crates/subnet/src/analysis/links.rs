@@ -124,14 +124,14 @@ pub fn link_rows(
 }
 
 /// Names of paths from a switch's first port that is not the destination.
-pub(super) fn lost_paths(fabric: &Fabric<'_>, lost: &[(usize, usize)]) -> Vec<LostPath> {
+pub(super) fn lost_paths(fabric: &Fabric<'_>, lost: &[(usize, u32)]) -> Vec<LostPath> {
     let name = |id: PortId| fabric.subnet.unique_name(fabric.subnet.node(id.node));
-    let path = |&(at, lid): &(usize, usize)| {
+    let path = |&(at, end): &(usize, u32)| {
+        let destination = fabric.ends.get(end as usize)?;
         let is_source = |end: &&crate::fabric::EndPort| {
-            !end.is_switch && end.switch as usize == at && !end.lids().contains(&lid)
+            !end.is_switch && end.switch as usize == at && end.id != destination.id
         };
         let source = fabric.ends.iter().find(is_source)?;
-        let destination = fabric.ends.get(*fabric.lid_ends.get(lid)? as usize)?;
         Some(LostPath { source: name(source.id), destination: name(destination.id) })
     };
     lost.iter().filter_map(path).collect()

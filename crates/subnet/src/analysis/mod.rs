@@ -36,6 +36,8 @@ pub struct Pairs {
     pub reachable: u64,
     /// Paths that end at a hole, in a loop or at the wrong port.
     pub unreachable: u64,
+    /// Of these, paths to routers, which some engines leave out ([`Engine::routes_routers`]).
+    pub to_routers: u64,
     /// Paths that arrive and are longer than the shortest.
     pub non_minimal: u64,
 }
@@ -98,8 +100,8 @@ struct Totals {
     loads: Vec<u64>,
     /// Paths that enter and leave a switch, by switch.
     transit: Vec<u64>,
-    /// Switch of the source, LID of the destination.
-    lost: Vec<(usize, usize)>,
+    /// Switch of the source, port of the destination: the first ones that do not arrive.
+    lost: Vec<(usize, u32)>,
     dependencies: Dependencies,
 }
 
@@ -116,15 +118,24 @@ impl Totals {
         }
     }
 
+    /// Notes a path that does not arrive, once for all LIDs of a port.
+    fn lose(&mut self, path: (usize, u32)) {
+        if self.lost.len() < LOST && !self.lost.contains(&path) {
+            self.lost.push(path);
+        }
+    }
+
     fn merge(mut self, other: &Self) -> Self {
         self.pairs.reachable += other.pairs.reachable;
         self.pairs.unreachable += other.pairs.unreachable;
+        self.pairs.to_routers += other.pairs.to_routers;
         self.pairs.non_minimal += other.pairs.non_minimal;
         self.hops += other.hops;
         self.loads.iter_mut().zip(&other.loads).for_each(|(sum, load)| *sum += load);
         self.transit.iter_mut().zip(&other.transit).for_each(|(sum, paths)| *sum += paths);
-        self.lost.extend(&other.lost);
-        self.lost.truncate(LOST);
+        for &path in &other.lost {
+            self.lose(path);
+        }
         self.dependencies.merge(&other.dependencies);
         self
     }
@@ -209,7 +220,7 @@ fn summary(fabric: &Fabric<'_>, misdelivered: u64, totals: &Totals) -> Analysis 
         lost: links::lost_paths(fabric, &totals.lost),
         link_use: links::link_use(fabric, &totals.loads, &totals.transit),
         loads: totals.loads.clone(),
-        lanes: totals.dependencies.lanes_in_use(),
+        lanes: totals.dependencies.lanes_in_use().max(1),
         cycle: totals.dependencies.cycle(fabric),
     }
 }

@@ -1,10 +1,10 @@
 //! Paths of a table: for each destination, the tree of switches that lead to it.
 
+use super::Totals;
 use super::deadlock::Dependencies;
-use super::{LOST, Totals};
 use crate::engines::{HopMatrix, NO_PORT, PathSls};
 use crate::fabric::{Fabric, NONE, Peer};
-use crate::{Sl2Vl, Tables};
+use crate::{NodeKind, Sl2Vl, Tables};
 
 /// Sources at a switch that share the service levels of their paths.
 pub(super) struct Source {
@@ -114,8 +114,10 @@ impl Tree {
             let hops = u64::from(self.hops[at]);
             if hops == 0 {
                 totals.pairs.unreachable += count;
-                if count > 0 && totals.lost.len() < LOST {
-                    totals.lost.push((at, lid));
+                if count > 0 {
+                    let is_router = fabric.subnet.node(end.id.node).kind == NodeKind::Router;
+                    totals.pairs.to_routers += if is_router { count } else { 0 };
+                    totals.lose((at, fabric.lid_ends[lid]));
                 }
                 continue;
             }

@@ -92,6 +92,11 @@ impl Engine {
         &ENGINES[self as usize]
     }
 
+    /// False for the engines that leave routers out, as OpenSM's do: no path leads to them.
+    pub fn routes_routers(self) -> bool {
+        !matches!(self, Self::Sssp | Self::Dfsssp | Self::Nue)
+    }
+
     /// Routes a subnet.
     ///
     /// # Errors

@@ -110,8 +110,8 @@ pub struct RouteReport {
     pub misdelivered: u64,
     /// Paths on each direction of each link between switches.
     pub link_load: Spread,
-    /// Layers that the engine needs, or the lanes that given tables use.
-    pub layers: usize,
+    /// Layers that the engine needs; none for given tables.
+    pub layers: Option<usize>,
     /// Virtual lanes that the paths use: at least as many as layers, since engines spread their paths over the lanes that there are.
     pub lanes: usize,
     /// Deadlock verdict.
@@ -270,7 +270,7 @@ fn report(
         hops_mean: analysis.hops_mean,
         misdelivered: analysis.misdelivered,
         link_load: analysis.link_load,
-        layers: layers.unwrap_or(analysis.lanes),
+        layers,
         lanes: analysis.lanes,
         deadlock: Verdict {
             free: analysis.cycle.is_none(),
