@@ -13,6 +13,8 @@ pub struct Totals {
     pub replicated: u64,
     /// Packets that were accepted by a host.
     pub delivered: u64,
+    /// Of these, copies of packets for multicast groups that came back to their source.
+    pub returned: u64,
     /// Bytes of those packets.
     pub delivered_bytes: u64,
     /// Packets lost on purpose.
@@ -32,6 +34,7 @@ impl Totals {
         self.injected += other.injected;
         self.replicated += other.replicated;
         self.delivered += other.delivered;
+        self.returned += other.returned;
         self.delivered_bytes += other.delivered_bytes;
         self.lost.add(&other.lost);
         self.packet_hops += other.packet_hops;
@@ -81,6 +84,7 @@ mod tests {
             injected: 100,
             replicated: 20,
             delivered: 90,
+            returned: 3,
             delivered_bytes: 9000,
             lost: LostPackets { vcrc: 7, ..LostPackets::default() },
             packet_hops: 400,

@@ -114,6 +114,13 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
                 totals.in_flight
             ));
         }
+        if totals.returned > 0 {
+            warnings.push(format!(
+                "{} copies of multicast packets came back to their source, and count as delivered: while the subnet \
+                 manager programs the switches one after the other, old and new tables may form loops",
+                totals.returned
+            ));
+        }
         warnings.extend(queue_pairs::warning(self.session.engine(), graph));
         if status == Status::Ok {
             warnings.extend(self.watch.refusals.warning(self.session.engine(), graph));

@@ -31,6 +31,7 @@ impl<B: Observer> Partition<B> {
         packet.destination.group()?;
         let Owner::Adapter(h) = self.owners[port as usize] else { return None };
         packet.destination = self.adapters[h as usize].id();
+        self.totals.returned += u64::from(packet.destination == packet.source);
         Some(packet.destination)
     }
 
