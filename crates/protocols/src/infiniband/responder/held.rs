@@ -121,6 +121,9 @@ impl Responder {
         length: u32,
         out: &mut impl ResponderOutbox,
     ) {
+        if self.held.is_none() {
+            return self.execute(headers, operation, length, out);
+        }
         self.execute_one((headers, operation), length, out);
         while let Some(ahead) = self.next_held()
             && let Some(operation) = ahead.headers.bth.opcode.operation()
