@@ -309,6 +309,13 @@ impl Source {
 
     /// Returns the queue whose turn it is among those with a message, and advances the turn.
     fn in_turn(&mut self, now: Time) -> Option<(usize, Time)> {
+        if let [only] = &*self.streams
+            && self.closed.is_none()
+            && self.injected.is_none()
+        {
+            // The only queue is always in turn.
+            return only.next(now).filter(|&created| created <= now).map(|created| (0, created));
+        }
         let queues = self.streams.len() + 1;
         let first = usize::from(self.turn);
         let (queue, chosen) = (first..first + queues).find_map(|queue| {

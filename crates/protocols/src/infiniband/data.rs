@@ -5,6 +5,7 @@ use fabricsim_wire::headers::{Ieth, ImmDt, Operands, Operation, Position, Reth};
 use super::{Extra, Remote, Segment, Verb, Work};
 
 /// Operation and operands of a packet of a SEND or WRITE.
+#[inline]
 pub(super) fn data_packet(work: &Work, position: Position) -> (Operation, Operands) {
     let ends = matches!(position, Position::Last | Position::Only);
     let extra = if ends { work.extra } else { Extra::None };

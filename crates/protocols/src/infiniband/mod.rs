@@ -41,6 +41,17 @@ use fabricsim_wire::headers::Headers;
 #[cfg(not(test))]
 const _: () = assert!(size_of::<Requester>() + size_of::<Responder>() <= 256);
 
+/// Size of a packet of a connection: what a link has to know of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketSize {
+    /// [`Packet::message`].
+    pub message: u64,
+    /// Bytes of its transport headers.
+    pub headers: u32,
+    /// [`Packet::length`].
+    pub length: u32,
+}
+
 /// A packet of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
@@ -52,4 +63,12 @@ pub struct Packet {
     pub offset: u32,
     /// Bytes of payload.
     pub length: u32,
+}
+
+impl Packet {
+    /// Its size.
+    #[inline(always)]
+    pub fn size(&self) -> PacketSize {
+        PacketSize { message: self.message, headers: self.headers.len() as u32, length: self.length }
+    }
 }

@@ -14,11 +14,13 @@ pub struct Segment {
 }
 
 /// Number of packets of a message: one for a message without data.
+#[inline]
 pub fn packets(length: u32, mtu: u32) -> u32 {
     length.div_ceil(mtu).max(1)
 }
 
 /// The part of a message of `length` bytes that its `number`-th packet carries, from 0.
+#[inline]
 pub fn segment(length: u32, mtu: u32, number: u32) -> Segment {
     let last = packets(length, mtu) - 1;
     let position = match (number, last) {

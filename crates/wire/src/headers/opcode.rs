@@ -4,52 +4,8 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use super::Operation;
+use super::{Operation, Service};
 use crate::field::{Field, get, put};
-
-/// Transport service: the upper 3 bits of an opcode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum Service {
-    /// Reliable Connection.
-    Rc = 0,
-    /// Unreliable Connection.
-    Uc = 1,
-    /// Reliable Datagram.
-    Rd = 2,
-    /// Unreliable Datagram.
-    Ud = 3,
-    /// Extended Reliable Connection.
-    Xrc = 5,
-}
-
-impl Service {
-    /// Every service.
-    pub const ALL: [Self; 5] = [Self::Rc, Self::Uc, Self::Rd, Self::Ud, Self::Xrc];
-
-    /// Abbreviation of the specification.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Rc => "RC",
-            Self::Uc => "UC",
-            Self::Rd => "RD",
-            Self::Ud => "UD",
-            Self::Xrc => "XRC",
-        }
-    }
-
-    /// True if the service has the operation.
-    pub const fn has(self, operation: Operation) -> bool {
-        let bits = operation as u8;
-        match self {
-            Self::Rc => !matches!(operation, Operation::Resync),
-            Self::Uc => bits <= 0x0b,
-            Self::Rd => bits <= 0x15 || matches!(operation, Operation::Flush),
-            Self::Ud => matches!(operation, Operation::SendOnly | Operation::SendOnlyImm),
-            Self::Xrc => bits <= 0x14 || matches!(bits, 0x16 | 0x17),
-        }
-    }
-}
 
 /// An extended transport header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -207,7 +163,12 @@ impl Opcode {
     }
 
     /// Kind of the opcode.
+    #[inline]
     pub const fn kind(self) -> OpcodeKind {
+        KINDS[self.0 as usize]
+    }
+
+    const fn classify(self) -> OpcodeKind {
         let service = match self.0 >> 5 {
             0 => Service::Rc,
             1 => Service::Uc,
@@ -225,6 +186,7 @@ impl Opcode {
     }
 
     /// The transport service; `None` for opcodes of no service.
+    #[inline]
     pub const fn service(self) -> Option<Service> {
         match self.kind() {
             OpcodeKind::Transport(service, _) => Some(service),
@@ -233,6 +195,7 @@ impl Opcode {
     }
 
     /// The operation; `None` for opcodes of no service.
+    #[inline]
     pub const fn operation(self) -> Option<Operation> {
         match self.kind() {
             OpcodeKind::Transport(_, operation) => Some(operation),
@@ -250,6 +213,16 @@ impl Opcode {
         }
     }
 }
+
+/// Kinds of all opcodes: a packet is asked for its operation and its service several times.
+static KINDS: [OpcodeKind; 256] = {
+    let (mut kinds, mut code) = ([OpcodeKind::Reserved; 256], 0);
+    while code < kinds.len() {
+        kinds[code] = Opcode(code as u8).classify();
+        code += 1;
+    }
+    kinds
+};
 
 /// Headers that name the receiver beside BTH.
 const fn address(service: Service, operation: Operation) -> Extensions {

@@ -57,6 +57,38 @@ pub enum Operands {
     Flush(Feth, Reth),
 }
 
+impl Address {
+    /// Length in bytes.
+    #[inline]
+    const fn len(&self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::Datagram(_) => Extension::Deth.bytes(),
+            Self::Xrc(_) => Extension::Xrceth.bytes(),
+            Self::RdRequest(..) => Extension::Rdeth.bytes() + Extension::Deth.bytes(),
+            Self::RdResponse(_) => Extension::Rdeth.bytes(),
+        }
+    }
+}
+
+impl Operands {
+    /// Length in bytes.
+    #[inline]
+    const fn len(&self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::Rdma(_) => Extension::Reth.bytes(),
+            Self::RdmaImmediate(..) => Extension::Reth.bytes() + Extension::ImmDt.bytes(),
+            Self::Atomic { .. } => Extension::AtomicEth.bytes(),
+            Self::Acknowledge(_) => Extension::Aeth.bytes(),
+            Self::AtomicAcknowledge(..) => Extension::Aeth.bytes() + Extension::AtomicAckEth.bytes(),
+            Self::Immediate(_) => Extension::ImmDt.bytes(),
+            Self::Invalidate(_) => Extension::Ieth.bytes(),
+            Self::Flush(..) => Extension::Feth.bytes() + Extension::Reth.bytes(),
+        }
+    }
+}
+
 impl From<AtomicEth> for Operands {
     fn from(AtomicEth { va, r_key, swap_or_add, compare }: AtomicEth) -> Self {
         Self::Atomic { va, r_key, swap_or_add, compare }
@@ -82,8 +114,9 @@ impl Headers {
     pub const MAX_LEN: usize = 12 + 4 + 8 + 28;
 
     /// Length in bytes: BTH and extensions.
-    pub fn len(&self) -> usize {
-        Bth::LEN + self.extensions().bytes()
+    #[inline]
+    pub const fn len(&self) -> usize {
+        Bth::LEN + self.address.len() + self.operands.len()
     }
 
     /// False: there is always a BTH.

@@ -96,15 +96,16 @@ impl Requester {
     fn advance(&mut self, psn: Psn, out: &mut impl RequesterOutbox) -> bool {
         let before = self.oldest;
         while self.oldest != psn {
-            let Some(&entry) = self.queue.front() else { break };
+            let Some(entry) = self.queue.front() else { break };
+            let end = entry.end();
             if entry.work.verb.is_read() && !self.mutated(Mutation::SkipMissingData) {
                 self.find_gap(out);
                 return false;
             }
-            if psn.is_before(entry.end()) {
+            if psn.is_before(end) {
                 self.progress(psn);
             } else {
-                self.progress(entry.end());
+                self.progress(end);
                 self.complete_first(0, out);
             }
         }

@@ -1,14 +1,14 @@
 //! Request packets.
 
-use fabricsim_wire::Psn;
 use fabricsim_wire::headers::{
-    Address, AtomicEth, Bth, Headers, Opcode, Operands, Operation, Position, Reth, Service, Xrceth,
+    Address, AtomicEth, Bth, Extension, Headers, Opcode, Operands, Operation, Position, Reth, Service, Xrceth,
 };
+use fabricsim_wire::{Psn, Record};
 
 use super::{Entry, Requester, RequesterOutbox};
 use crate::infiniband::data::{data_packet, write_of_packet};
 use crate::infiniband::mutation::Mutation;
-use crate::infiniband::{Extra, Packet, Verb, segment};
+use crate::infiniband::{Extra, Packet, PacketSize, Verb, Work, segment};
 
 /// Fewer packets than this may be sent and not acknowledged, so that numbers can be compared.
 const WINDOW: i32 = (1 << 23) - 1;
@@ -17,7 +17,31 @@ impl Requester {
     /// The request packet that [`Requester::next_packet`] would return.
     pub fn peek(&self) -> Option<Packet> {
         let (entry, number) = self.sendable()?;
-        Some(self.packet(&entry, number))
+        Some(self.packet(entry, number))
+    }
+
+    /// Size of [`Requester::peek`]. Less work than the packet: an adapter asks for it whenever its link is free.
+    pub fn peek_size(&self) -> Option<PacketSize> {
+        let (entry, number) = self.sendable()?;
+        let work = &entry.work;
+        let (operands, length) = match work.verb {
+            Verb::Read(_) => (Extension::Reth.bytes(), 0),
+            Verb::CompareSwap { .. } | Verb::FetchAdd { .. } => (Extension::AtomicEth.bytes(), 0),
+            Verb::Send | Verb::Write(_) => {
+                let ends = number + 1 == entry.packets;
+                let length = if ends { work.length - number * self.options.mtu } else { self.options.mtu };
+                (operands_of_data(work, number == 0 || self.is_whole(work), ends), length)
+            }
+        };
+        let address = if self.service == Service::Xrc { Extension::Xrceth.bytes() } else { 0 };
+        let headers = (Bth::LEN + address + operands) as u32;
+        Some(PacketSize { message: work.id, headers, length })
+    }
+
+    /// True if each packet of a request is a WRITE of its own.
+    #[inline]
+    fn is_whole(&self, work: &Work) -> bool {
+        self.options.self_contained_writes && work.verb != Verb::Send && work.extra == Extra::None
     }
 
     /// True if the next request packet was sent before.
@@ -31,27 +55,30 @@ impl Requester {
     }
 
     /// The request whose packet is next, and the packet's number in it, if it may be sent now.
-    fn sendable(&self) -> Option<(Entry, u32)> {
+    #[inline]
+    fn sendable(&self) -> Option<(&Entry, u32)> {
         let waits = self.is_waiting && !self.mutated(Mutation::SendWhileWaiting);
         if waits || self.is_broken {
             return None;
         }
-        let entry = *self.queue.get(self.at)?;
-        self.may_send(&entry).then(|| (entry, self.next.distance(entry.first) as u32))
+        let entry = self.queue.get(self.at)?;
+        self.may_send(entry).then(|| (entry, self.next.distance(entry.first) as u32))
     }
 
-    /// The next request packet, if one may be sent now.
+    /// The next request packet, if one may be sent now. Inlined, so that it is built where it goes.
+    #[inline(always)]
     pub fn next_packet(&mut self, out: &mut impl RequesterOutbox) -> Option<Packet> {
         let is_new = !self.repeats();
         let (entry, number) = self.sendable()?;
-        let packet = self.packet(&entry, number);
-        if is_new && number == 0 && !entry.work.takes_receive() {
+        let packet = self.packet(entry, number);
+        let (takes_receive, is_read, end) =
+            (entry.work.takes_receive(), entry.work.verb.is_read(), entry.end());
+        if is_new && number == 0 && !takes_receive {
             // What takes no receive request needs no credit.
             self.limit = self.limit.map(|limit| (limit + 1) % Psn::MODULUS);
         }
-        let is_read = entry.work.verb.is_read();
-        self.next = if is_read { entry.end() } else { self.next.next() };
-        if self.next == entry.end() {
+        self.next = if is_read { end } else { self.next.next() };
+        if self.next == end {
             self.at += 1;
             self.reads += u8::from(is_read);
         }
@@ -82,6 +109,7 @@ impl Requester {
         !(waits_for_reads || too_many_reads || lacks_credit) && end.distance(self.oldest) < WINDOW
     }
 
+    #[inline(always)]
     fn packet(&self, entry: &Entry, number: u32) -> Packet {
         let work = &entry.work;
         let mtu = self.options.mtu;
@@ -106,11 +134,11 @@ impl Requester {
             }
             Verb::Send | Verb::Write(_) => {
                 let part = segment(work.length, mtu, number);
-                let is_whole = self.options.self_contained_writes
-                    && work.verb != Verb::Send
-                    && work.extra == Extra::None;
-                let (operation, operands) =
-                    if is_whole { write_of_packet(work, part) } else { data_packet(work, part.position) };
+                let (operation, operands) = if self.is_whole(work) {
+                    write_of_packet(work, part)
+                } else {
+                    data_packet(work, part.position)
+                };
                 let is_last = matches!(part.position, Position::Last | Position::Only);
                 (operation, operands, part.offset, part.length, is_last)
             }
@@ -131,4 +159,17 @@ impl Requester {
         let headers = Headers { bth, address, operands };
         Packet { headers, message: work.id, offset, length }
     }
+}
+
+/// Bytes of the operands of a packet of a SEND or WRITE: the address of a WRITE in a packet that `begins` one, and what the last packet carries besides.
+#[inline]
+fn operands_of_data(work: &Work, begins: bool, ends: bool) -> usize {
+    let is_write = work.verb != Verb::Send;
+    let address = if is_write && begins { Extension::Reth.bytes() } else { 0 };
+    let extra = match work.extra {
+        Extra::Immediate(_) if ends => Extension::ImmDt.bytes(),
+        Extra::Invalidate(_) if ends && !is_write => Extension::Ieth.bytes(),
+        _ => 0,
+    };
+    address + extra
 }

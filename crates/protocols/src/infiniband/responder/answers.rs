@@ -7,7 +7,7 @@ use fabricsim_wire::headers::{
 use fabricsim_wire::ids::Msn;
 
 use super::{Answer, Content, Responder, ResponderOutbox};
-use crate::infiniband::{Packet, Remote, packets, segment};
+use crate::infiniband::{Packet, PacketSize, Remote, packets, segment};
 
 impl Responder {
     /// The next response packet, or one of the same size.
@@ -15,8 +15,19 @@ impl Responder {
         self.peek_with_place().map(|(packet, _)| packet)
     }
 
+    /// Size of [`Responder::peek`].
+    pub fn peek_size(&self) -> Option<PacketSize> {
+        self.front().map(|(packet, _)| packet.size())
+    }
+
     /// [`Responder::peek`], with the address of its payload in memory.
     pub fn peek_with_place(&self) -> Option<(Packet, Remote)> {
+        self.front()
+    }
+
+    /// Inlined, so that [`Responder::peek_size`] computes the size only.
+    #[inline(always)]
+    fn front(&self) -> Option<(Packet, Remote)> {
         let Answer { psn, aeth, content, .. } = *self.answers.front()?;
         Some(match content {
             Content::Read { remote, length, sent } => {
@@ -56,11 +67,13 @@ impl Responder {
         }
     }
 
+    #[inline]
     fn atomic_response(&self, psn: Psn, aeth: Aeth, original: u64) -> (Packet, Remote) {
         let operands = Operands::AtomicAcknowledge(aeth, AtomicAckEth { original });
         (self.response(psn, Operation::AtomicAcknowledge, operands, (0, 0)), Remote::default())
     }
 
+    #[inline]
     fn acknowledgement(&self, psn: Psn, aeth: Aeth) -> (Packet, Remote) {
         let operands = Operands::Acknowledge(aeth);
         (self.response(psn, Operation::Acknowledge, operands, (0, 0)), Remote::default())
@@ -85,6 +98,7 @@ impl Responder {
         (self.response(psn, operation, operands, (part.offset, part.length)), place)
     }
 
+    #[inline(always)]
     fn response(
         &self,
         psn: Psn,

@@ -127,6 +127,9 @@ impl Responder {
         length: u32,
         out: &mut impl ResponderOutbox,
     ) {
+        if self.held.is_none() {
+            return self.execute(headers, operation, length, out);
+        }
         self.execute_one((headers, operation), length, out);
         self.execute_held(out);
     }

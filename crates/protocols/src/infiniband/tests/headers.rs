@@ -171,6 +171,7 @@ fn the_response_that_is_looked_at_is_the_next() {
     while link.send() | link.arrive() {}
     for number in [0, 1, 2, 3] {
         let looked_at = link.responder.peek().unwrap();
+        assert_eq!(link.responder.peek_size(), Some(looked_at.size()));
         let (packet, place) = link.responder.next_packet().unwrap();
         assert_eq!((looked_at, packet.headers.bth.psn), (packet, FIRST + number));
         let va = if number < 3 { 50 + u64::from(number * MTU) } else { 0 };

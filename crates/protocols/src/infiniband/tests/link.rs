@@ -164,7 +164,10 @@ impl Link {
 
     /// The requester sends a packet, if it may.
     pub(super) fn send(&mut self) -> bool {
-        let Some(packet) = self.requester.next_packet(&mut self.local) else { return false };
+        let size = self.requester.peek_size();
+        let packet = self.requester.next_packet(&mut self.local);
+        assert_eq!(size, packet.map(|packet| packet.size()));
+        let Some(packet) = packet else { return false };
         let payload = (packet.offset..packet.offset + packet.length).map(|at| byte(packet.message, at));
         packet.headers.check().unwrap();
         self.requests.push_back((packet.headers, payload.collect()));
@@ -173,7 +176,10 @@ impl Link {
 
     /// The responder sends a packet, if there is one.
     pub(super) fn answer(&mut self) -> bool {
-        let Some((packet, place)) = self.responder.next_packet() else { return false };
+        let size = self.responder.peek_size().map(|size| (size.headers, size.length));
+        let next = self.responder.next_packet();
+        assert_eq!(size, next.map(|(packet, _)| (packet.size().headers, packet.length)));
+        let Some((packet, place)) = next else { return false };
         let start = place.va as usize;
         let payload = self.far.region[start..start + packet.length as usize].to_vec();
         packet.headers.check().unwrap();
