@@ -52,8 +52,8 @@ if __name__ == "__main__":
     for name, colour, mark in zip(formula, ("#0072B2", "#D55E00", "#009E73"), "os^", strict=True):
         axes.loglog(formula[name], color=colour, label=str(name))
         axes.loglog(simulated[name], mark, color=colour)
-    axes.set(xlabel="size of the vector (B)", ylabel="time, simulated (marks) and closed form (µs)")
-    axes.set(xticks=formula.index, xticklabels=formula.index, yticks=(3, 30), yticklabels=(3, 30))
-    figure.legend(loc="outside upper center", ncols=3, frameon=False)
+    axes.set(xlabel="size of the vector (B)", ylabel="time of an all-reduce (µs)")
+    axes.set(xticks=formula.index, xticklabels=formula.index, yticks=(3, 10, 100), yticklabels=(3, 10, 100))
+    figure.legend(loc="outside upper center", ncols=3, title="lines: closed form, marks: simulated")
     folder = Path(sys.argv[1]) if sys.argv[1:] else Path(__file__).with_name("out")
     plots.save(figure, folder / "04_allreduce.svg")

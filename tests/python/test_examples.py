@@ -101,9 +101,9 @@ def test_scripts_are_short_and_listed() -> None:
     assert len(list((FOLDER / "pictures").iterdir())) == len(SCRIPTS)
 
 
-def test_victims_without_the_incast_are_none() -> None:
+def test_victims_without_the_incast_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
     study = example("01_victims")
-    study.EXPERIMENT = study.EXPERIMENT.with_values({"traffic.incast.stop": "1 us"})
+    monkeypatch.setattr(study, "EXPERIMENT", study.EXPERIMENT.with_values({"traffic.incast.stop": "1 us"}))
     assert study.conclude(study.measure("none")).startswith("No flow is a victim")
 
 
@@ -112,28 +112,30 @@ def test_without_congestion_control_no_algorithm_helps() -> None:
     assert study.conclude(study.measure("none")).endswith("No algorithm helps.")
 
 
-def test_without_ftree_the_best_engine_stays_the_best(tmp_path: Path) -> None:
+def test_without_ftree_the_best_engine_stays_the_best(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     study = example("02_engines")
     fabric = tmp_path / "fabric.txt"
     fabric.write_text(study.TREE.export("ibnetdiscover"))
-    study.ENGINES = ("minhop", "sssp")
+    monkeypatch.setattr(study, "ENGINES", ("minhop", "sssp"))
     said = study.conclude(study.measure(fabric, "L1S0->L2S0"))
     assert said.startswith("sssp gives 5")
     assert said.endswith("still the best.")
 
 
-def test_engines_that_may_deadlock_are_left_out(tmp_path: Path) -> None:
+def test_engines_that_may_deadlock_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     study = example("02_engines")
     torus = study.TREE.with_values({"topology": {"torus": {"dimensions": [5, 5]}}})
     fabric = tmp_path / "fabric.txt"
     fabric.write_text(torus.export("ibnetdiscover"))
-    study.ENGINES = ("minhop", "dor", "ftree")
+    monkeypatch.setattr(study, "ENGINES", ("minhop", "dor", "ftree"))
     assert study.conclude(study.measure(fabric, "S(0,0)->S(1,0)")).startswith("No engine")
 
 
-def test_shapes_with_equal_longest_dimensions_make_no_difference() -> None:
+def test_shapes_with_equal_longest_dimensions_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     study = example("03_saturation")
-    study.PARTS = (0.1, 1.0)
+    monkeypatch.setattr(study, "PARTS", (0.1, 1.0))
     said = study.conclude(study.measure(([16, 1], [1, 16])))
     assert "the shape makes no difference" in said
 
