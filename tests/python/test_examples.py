@@ -15,6 +15,8 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 
+import fabricsim as fs
+
 FOLDER = ROOT / "examples"
 SCRIPTS = sorted(FOLDER.glob("*.py"))
 SVG = "{http://www.w3.org/2000/svg}"
@@ -186,3 +188,12 @@ def test_a_gain_whose_interval_contains_zero_is_none() -> None:
     gains = pd.DataFrame({"low": [-1.0, 0.0], "high": [2.0, 0.0], "best": [99.0, 60.0]})
     assert study.conclude(gains, {"a.threshold": 3}).startswith("No setting")
     assert "1 to 2 Gb/s more" in study.conclude(gains.abs(), {"a.threshold": 3})
+
+
+def test_tuning_without_a_choice_gains_nothing() -> None:
+    """The only value is that of the file."""
+    study = example("10_tune")
+    only = {"congestion_control.infiniband.threshold": {"choices": [2]}}
+    values = {"tune.parameters": only, "tune.trials": 1, "tune.fresh_seeds": 2}
+    found = fs.tune(study.EXPERIMENT, set=values, jobs=1)
+    assert study.conclude(found.gains, found.settings).startswith("No setting")
