@@ -103,6 +103,7 @@ mod tests {
             injected: 200,
             replicated: 40,
             delivered: 180,
+            returned: 6,
             delivered_bytes: 18_000,
             lost: LostPackets { vcrc: 14, ..LostPackets::default() },
             packet_hops: 800,
