@@ -1,5 +1,5 @@
 use fabricsim_model::{
-    ByteLine, CrossingContent, ExtensionHeaders, Hop, HopTelemetry, Lanes, Packet, RouteState,
+    ByteLine, CrossingContent, ExtensionHeaders, Hop, HopTelemetry, Label, Lanes, Packet, RouteState,
     TransportHeaders,
 };
 use fabricsim_units::{HostId, PortNo, Time, Vl};
@@ -91,10 +91,36 @@ impl Arena {
 
     /// Stores a packet with its extension headers, and returns its number.
     pub fn insert_with(&mut self, slot: Slot, extensions: ExtensionHeaders) -> u32 {
-        let sending = slot.sending();
         let index = self.insert(slot);
-        self.columns.put(index, sending, extensions);
+        self.attach(index, extensions);
         index
+    }
+
+    /// Stores the extension headers of a packet.
+    pub fn attach(&mut self, index: u32, extensions: ExtensionHeaders) {
+        let sending = self[index].sending();
+        self.columns.put(index, sending, extensions);
+    }
+
+    /// Stores the headers of a packet's protocol. Less work than [`Arena::attach`], since they go nowhere in between.
+    #[inline(always)]
+    pub fn attach_headers(
+        &mut self,
+        index: u32,
+        label: Option<&Label>,
+        transport: Option<&TransportHeaders>,
+        content: Option<Box<[u8]>>,
+    ) {
+        let sending = self[index].sending();
+        if let Some(label) = label {
+            self.columns.labels.put_copy(index, sending, label);
+        }
+        if let Some(transport) = transport {
+            self.columns.transports.put_copy(index, sending, transport);
+        }
+        if let Some(content) = content {
+            self.columns.contents.put(index, sending, content);
+        }
     }
 
     /// Stores a copy of the packet at `index`, with its headers and bytes of a queue pair, and returns its place.
@@ -109,6 +135,13 @@ impl Arena {
     pub fn take_extensions(&mut self, index: u32) -> ExtensionHeaders {
         let sending = self[index].sending();
         self.columns.take(index, sending)
+    }
+
+    /// [`Arena::take_extensions`] in place of those of another packet, which were read.
+    #[inline]
+    pub fn take_extensions_into(&mut self, index: u32, extensions: &mut ExtensionHeaders) {
+        let sending = self[index].sending();
+        self.columns.take_into(index, sending, extensions);
     }
 
     /// [`Arena::take_extensions`] for a packet that moves to another partition; `None` if it has none.
@@ -163,12 +196,6 @@ impl Arena {
     pub(crate) fn lines(&mut self, index: u32) -> &mut Vec<ByteLine> {
         let sending = self[index].sending();
         self.columns.arrivals.list(index, sending)
-    }
-
-    /// Takes back extension headers that were read.
-    #[inline]
-    pub fn reuse(&mut self, extensions: ExtensionHeaders) {
-        self.columns.reuse(extensions);
     }
 
     /// Number of packets.
@@ -242,7 +269,7 @@ impl Slot {
 
 #[cfg(test)]
 mod tests {
-    use fabricsim_model::{Label, PacketKind};
+    use fabricsim_model::PacketKind;
 
     use super::*;
 

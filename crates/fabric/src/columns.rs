@@ -26,6 +26,7 @@ impl<T> Default for Column<T> {
 }
 
 impl<T: Default> Column<T> {
+    #[inline]
     fn place(&mut self, slot: u32) -> &mut (Sending, T) {
         let slot = slot as usize;
         if self.values.len() <= slot {
@@ -46,6 +47,7 @@ impl<T: Default> Column<T> {
     }
 
     /// Takes the value of the packet `of` out of `slot`.
+    #[inline]
     pub fn take(&mut self, slot: u32, of: Sending) -> Option<T> {
         let place = self.values.get_mut(slot as usize)?;
         if place.0 != of {
@@ -53,6 +55,27 @@ impl<T: Default> Column<T> {
         }
         place.0 = NO_SENDING;
         Some(std::mem::take(&mut place.1))
+    }
+}
+
+impl<T: Copy + Default> Column<T> {
+    /// [`Column::put`] of a value that is copied once.
+    #[inline]
+    pub fn put_copy(&mut self, slot: u32, of: Sending, value: &T) {
+        let place = self.place(slot);
+        place.0 = of;
+        place.1 = *value;
+    }
+
+    /// [`Column::take`] of a value that owns nothing, and so may stay where it is.
+    #[inline]
+    fn take_copy(&mut self, slot: u32, of: Sending) -> Option<T> {
+        let place = self.values.get_mut(slot as usize)?;
+        if place.0 != of {
+            return None;
+        }
+        place.0 = NO_SENDING;
+        Some(place.1)
     }
 }
 
@@ -133,32 +156,68 @@ impl Columns {
     }
 
     /// Takes back extension headers that were read.
-    pub fn reuse(&mut self, extensions: ExtensionHeaders) {
-        let mut list = extensions.telemetry;
-        if list.capacity() > 0 && self.spare.len() < MOST_SPARE {
-            list.clear();
-            self.spare.push(list);
+    pub fn reuse(&mut self, mut extensions: ExtensionHeaders) {
+        self.reuse_lists(&mut extensions);
+    }
+
+    /// [`Columns::reuse`] of the lists alone.
+    #[inline]
+    fn reuse_lists(&mut self, extensions: &mut ExtensionHeaders) {
+        if extensions.telemetry.capacity() > 0 {
+            let mut list = std::mem::take(&mut extensions.telemetry);
+            if self.spare.len() < MOST_SPARE {
+                list.clear();
+                self.spare.push(list);
+            }
         }
     }
 
     /// True if no packet has had extension headers.
     #[inline]
     pub fn are_unused(&self) -> bool {
+        self.transports.values.is_empty() && self.have_only_transports()
+    }
+
+    /// True if no packet has had other extension headers than those of queue pairs.
+    #[inline]
+    fn have_only_transports(&self) -> bool {
         self.labels.values.is_empty()
-            && self.transports.values.is_empty()
             && self.contents.values.is_empty()
             && self.echoes.values.is_empty()
             && self.telemetry.values.is_empty()
             && self.arrivals.values.is_empty()
     }
 
+    /// Removes the extension headers of the packet `of` in `slot`, and puts them in place of those of another packet of these columns, which were
+    /// read.
+    #[inline]
+    pub fn take_into(&mut self, slot: u32, of: Sending, extensions: &mut ExtensionHeaders) {
+        if self.have_only_transports() {
+            // All other fields are empty: no packet has had them.
+            extensions.transport = self.transports.take_copy(slot, of);
+            return;
+        }
+        self.reuse_lists(extensions);
+        extensions.label = self.labels.take_copy(slot, of);
+        extensions.transport = self.transports.take_copy(slot, of);
+        extensions.content = self.contents.take(slot, of);
+        extensions.echo = self.echoes.take_copy(slot, of);
+        if let Some(telemetry) = self.telemetry.take(slot, of) {
+            extensions.telemetry = telemetry;
+        }
+        extensions.arrivals.clear();
+        if let Some(arrivals) = self.arrivals.take(slot, of) {
+            extensions.arrivals = arrivals;
+        }
+    }
+
     /// Removes and returns the extension headers of the packet `of` in `slot`.
     pub fn take(&mut self, slot: u32, of: Sending) -> ExtensionHeaders {
         ExtensionHeaders {
-            label: self.labels.take(slot, of),
-            transport: self.transports.take(slot, of),
+            label: self.labels.take_copy(slot, of),
+            transport: self.transports.take_copy(slot, of),
             content: self.contents.take(slot, of),
-            echo: self.echoes.take(slot, of),
+            echo: self.echoes.take_copy(slot, of),
             telemetry: self.telemetry.take(slot, of).unwrap_or_default(),
             arrivals: self.arrivals.take(slot, of).unwrap_or_default(),
         }
@@ -225,6 +284,20 @@ mod tests {
             },
         ] {
             let mut columns = Columns::default();
+            let mut read = ExtensionHeaders::default();
+            let before = ExtensionHeaders {
+                label: Some(Label { number: 9, ..Label::default() }),
+                telemetry: vec![hop(3)],
+                ..ExtensionHeaders::default()
+            };
+            columns.put(4, A, before.clone());
+            columns.take_into(4, A, &mut read);
+            assert_eq!(read, before);
+            columns.put(5, A, extensions.clone());
+            columns.take_into(5, A, &mut read);
+            assert_eq!(read, extensions);
+            columns.take_into(5, A, &mut read);
+            assert_eq!(read, ExtensionHeaders::default());
             columns.put(5, A, extensions.clone());
             assert_eq!(columns.take(5, B), ExtensionHeaders::default());
             assert_eq!(columns.take(5, A), extensions);

@@ -158,7 +158,11 @@ impl Chain {
     #[inline(always)]
     fn after_sending<E: Endpoint, R, B, O>(&self, endpoint: &E, context: &PartitionContext<R, B, O>) -> Time {
         let busy_until = context.ports.senders[self.port as usize].busy_until;
-        let data = if endpoint.has_more() { busy_until } else { self.next_opening(endpoint, context.now) };
+        let data = if endpoint.has_more() {
+            busy_until
+        } else {
+            self.next_opening(endpoint, context.now).min(endpoint.wake_at())
+        };
         if self.is_plain {
             return data.max(busy_until);
         }
@@ -212,7 +216,7 @@ impl Chain {
         let class = pacing.service_class();
         let entry = self.choose_lane(context, Candidate::of(&packet), class)?;
         let extensions = self.pacing.as_mut().map(|pacing| pacing.answered()).unwrap_or_default();
-        self.put_on_link(packet, Some(extensions), entry, context);
+        self.put_on_link(packet, |arena, index| arena.attach(index, extensions), entry, context);
         Ok(())
     }
 
@@ -261,7 +265,10 @@ impl Chain {
             self.pacing.as_mut().is_some_and(|pacing| pacing.arrived(packet, extensions, now, observer));
         let more = endpoint.arrive(packet, extensions, now, observer);
         let notified = self.notify_application(endpoint, now, observer);
-        Ok(answer || more || notified)
+        // An application whose messages follow from others may have some, and congestion control ends what it measures when the adapter
+        // settles.
+        let may_follow = extensions.transport.is_some() && (self.app.is_closed() || !self.is_plain);
+        Ok(answer || more || notified || may_follow)
     }
 
     /// True if an adapter whose endpoint sends this number of responses may accept a packet now.

@@ -161,4 +161,10 @@ pub(crate) trait Endpoint {
 
     /// Data that has been delivered since the last call.
     fn arrivals(&mut self) -> impl Iterator<Item = Arrival>;
+
+    /// [`Endpoint::next_finished`] and [`Endpoint::arrivals`] for an application whose messages follow from no others.
+    fn discard_reports(&mut self) {
+        while self.next_finished().is_some() {}
+        self.arrivals().for_each(drop);
+    }
 }

@@ -53,12 +53,10 @@ impl<B: Observer> Partition<B> {
             ArrivalFilter::MarksAndEnds => packet.fecn || packet.becn || packet.last,
             ArrivalFilter::All => true,
         };
-        if is_reported && let Owner::Adapter(h) = self.owners[port as usize] {
-            let packet = *packet;
-            let extensions = self.context.arena.take_extensions(index);
-            self.accepted.push((h, packet, extensions));
+        match self.owners[port as usize] {
+            Owner::Adapter(h) if is_reported => self.accepted.push((h, index)),
+            _ => self.context.arena.release(index),
         }
-        self.context.arena.release(index);
     }
 
     /// True if the host at a port acknowledges nothing, so that data is delivered as it is accepted.
@@ -74,14 +72,22 @@ impl<B: Observer> Partition<B> {
     #[inline(never)]
     pub(super) fn notify_adapters(&mut self) {
         let now = self.context.now;
-        self.accepted.sort_unstable_by_key(|(host, packet, _)| (*host, packet.source, packet.sequence));
-        for (h, packet, mut extensions) in self.accepted.drain(..) {
+        let arena = &mut self.context.arena;
+        if self.accepted.len() > 1 {
+            self.accepted.sort_unstable_by_key(|&(host, index)| {
+                let packet = &arena[index].packet;
+                (host, packet.source, packet.sequence)
+            });
+        }
+        for (h, index) in self.accepted.drain(..) {
+            arena.take_extensions_into(index, &mut self.extensions);
+            let packet = &arena[index].packet;
             let (adapter, observer) = (&mut self.adapters[h as usize], &mut self.context.observer);
-            let more = adapter.arrive(&packet, &mut extensions, now, observer).unwrap_or_else(|cause| {
-                self.totals.lose(&packet, cause);
+            let more = adapter.arrive(packet, &mut self.extensions, now, observer).unwrap_or_else(|cause| {
+                self.totals.lose(packet, cause);
                 false
             });
-            self.context.arena.reuse(extensions);
+            arena.release(index);
             if more {
                 self.unsettled_adapters.push(h);
             }

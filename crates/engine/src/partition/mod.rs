@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use fabricsim_fabric::flow_control::{refresh, send_flow_control};
 use fabricsim_fabric::{Arena, Features, NONE, PartitionContext, Rules, Switch, Table, injection_lanes};
-use fabricsim_model::{ExtensionHeaders, Observer, Packet};
+use fabricsim_model::{ExtensionHeaders, Observer};
 use fabricsim_routing::{MulticastTables, Router, RoutingFunction};
 use fabricsim_units::Time;
 
@@ -62,8 +62,10 @@ pub(crate) struct Partition<B> {
     pub(crate) publish_at: Time,
     /// True if there are other partitions.
     pub(crate) is_one_of_several: bool,
-    /// Packets accepted in the current time step that are reported to adapters.
-    accepted: Vec<(u32, Packet, ExtensionHeaders)>,
+    /// Packets accepted in the current time step that are reported to adapters: adapters and numbers. They keep their slots until then.
+    accepted: Vec<(u32, u32)>,
+    /// Extension headers of the last one that was reported.
+    extensions: ExtensionHeaders,
     /// True if hosts have a transport. Then a packet is delivered when its operation is visible.
     transported: bool,
     /// Sending ports whose links have failed.
@@ -139,6 +141,7 @@ impl<B: Observer> Partition<B> {
             publisher,
             is_one_of_several: false,
             accepted: Vec::new(),
+            extensions: ExtensionHeaders::default(),
             transported,
             failed: FailedPorts::default(),
             refuses_arrivals: switch_errors.is_some() || p_keys.is_some(),

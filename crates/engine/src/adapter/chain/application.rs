@@ -9,25 +9,35 @@ use crate::adapter::Endpoint;
 
 impl Chain {
     /// Notifies the application of finished messages and of arrivals. True if there is something new to send.
+    #[inline]
     pub(super) fn notify_application<E: Endpoint, B: Observer>(
         &mut self,
         endpoint: &mut E,
         now: Time,
         observer: &mut B,
     ) -> bool {
-        let is_closed = self.app.is_closed();
+        if !self.app.is_closed() {
+            endpoint.discard_reports();
+            return false;
+        }
+        self.notify_closed(endpoint, now, observer)
+    }
+
+    #[inline(never)]
+    fn notify_closed<E: Endpoint, B: Observer>(
+        &mut self,
+        endpoint: &mut E,
+        now: Time,
+        observer: &mut B,
+    ) -> bool {
         while let Some(finished) = endpoint.next_finished() {
-            if is_closed {
-                self.app.left(now, finished.stream, finished.tag);
-            }
+            self.app.left(now, finished.stream, finished.tag);
         }
         let mut more = false;
         for arrival in endpoint.arrivals() {
-            more |= is_closed && self.app.arrived(now, &arrival);
+            more |= self.app.arrived(now, &arrival);
         }
-        if is_closed {
-            self.report_events(now, observer);
-        }
+        self.report_events(now, observer);
         more
     }
 

@@ -1,7 +1,7 @@
 //! The chain's end at the link: the lane of a packet is chosen, and the packet is put on the link.
 
-use fabricsim_fabric::{Outbox, PartitionContext, Slot, report_multicast, send};
-use fabricsim_model::{ExtensionHeaders, Observer, Packet, PacketKind};
+use fabricsim_fabric::{Arena, Outbox, PartitionContext, Slot, report_multicast, send};
+use fabricsim_model::{Observer, Packet, PacketKind};
 use fabricsim_routing::{Destination, RoutingFunction};
 use fabricsim_units::{Time, Vl};
 
@@ -78,14 +78,10 @@ impl Chain {
         if let Some(transport) = &mut transport {
             transport.path = entry.path;
         }
-        let has_headers = label.is_some() || transport.is_some();
-        let extensions = has_headers.then(|| ExtensionHeaders {
-            label,
-            transport,
-            content,
-            ..ExtensionHeaders::default()
-        });
-        let end = self.put_on_link(packet, extensions, entry, context);
+        let attach = |arena: &mut Arena, index| {
+            arena.attach_headers(index, label.as_ref(), transport.as_ref(), content);
+        };
+        let end = self.put_on_link(packet, attach, entry, context);
         if !is_data {
             return;
         }
@@ -99,12 +95,12 @@ impl Chain {
         }
     }
 
-    /// Puts a packet on the link. Returns the time at which its last byte has left.
+    /// Puts a packet on the link; `attach` stores its extension headers. Returns the time at which its last byte has left.
     #[inline(always)]
     pub(super) fn put_on_link<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         mut packet: Packet,
-        extensions: Option<ExtensionHeaders>,
+        attach: impl FnOnce(&mut Arena, u32),
         Entry { class, lane, path }: Entry,
         context: &mut PartitionContext<R, B, O>,
     ) -> Time {
@@ -123,10 +119,8 @@ impl Chain {
         let blocks = packet.bytes.div_ceil(context.ports.ramps.unit());
         let mut slot = Slot::new(packet, blocks);
         slot.route_state = slot.route_state.with_path(path);
-        let index = match extensions {
-            Some(extensions) => context.arena.insert_with(slot, extensions),
-            None => context.arena.insert(slot),
-        };
+        let index = context.arena.insert(slot);
+        attach(&mut context.arena, index);
         if packet.destination.group().is_some() {
             report_multicast(context, self.port, lane);
         }

@@ -1,7 +1,7 @@
 //! Queue pairs as the endpoint of an adapter.
 
 use fabricsim_model::{ExtensionHeaders, LossCause, Observer, Packet, PacketKind, TransportHeaders};
-use fabricsim_protocols::infiniband::{MAX_MESSAGE, Packet as QueuePairPacket};
+use fabricsim_protocols::infiniband::{MAX_MESSAGE, Packet as QueuePairPacket, PacketSize};
 use fabricsim_units::{HostId, Time};
 use fabricsim_wire::Record;
 use fabricsim_wire::headers::{Lrh, NakCode, Operands, Operation, RnrTimer, Syndrome};
@@ -14,11 +14,17 @@ use super::{OpenMessage, QueuePairEndpoint};
 use crate::adapter::{Candidate, Endpoint, Finished, NamedPath, OutgoingPacket};
 
 /// Size of a packet on the link, from LRH to VCRC.
+#[inline]
 pub(in crate::adapter) fn size(packet: &QueuePairPacket) -> u32 {
-    let headers = Lrh::LEN + packet.headers.len() + ICRC_LEN + VCRC_LEN;
-    headers as u32 + packet.length.next_multiple_of(4)
+    size_on_link(packet.size())
 }
 
+#[inline]
+fn size_on_link(PacketSize { headers, length, .. }: PacketSize) -> u32 {
+    (Lrh::LEN + ICRC_LEN + VCRC_LEN) as u32 + headers + length.next_multiple_of(4)
+}
+
+#[inline]
 pub(in crate::adapter) fn transport(packet: &QueuePairPacket, retransmitted: bool) -> TransportHeaders {
     TransportHeaders {
         headers: packet.headers,
@@ -52,31 +58,30 @@ impl Endpoint for QueuePairEndpoint {
         self.responding += usize::from(is_response);
         let number = self.connection(message.destination, slot);
         self.post(number, &message, place);
-        self.carry_out(number, None, None, Time::ZERO);
+        // Posting ends a request only in the error state.
+        if !self.completions.is_empty() {
+            self.carry_out(number, None, None, Time::ZERO);
+        }
     }
 
-    /// There may be a timer, which counts only where nothing can be sent.
+    /// Messages that have ended without a packet, those of a broken queue pair, are reported when the adapter settles again.
+    #[inline]
     fn has_more(&self) -> bool {
-        true
+        !self.listed.is_empty() || !self.answering.is_empty() || !self.finished.is_empty()
     }
 
     fn answer(&self) -> Option<Candidate> {
         let &number = self.answering.front()?;
         let connection = &self.connections[number as usize];
-        let packet = connection.responder.peek()?;
-        Some(Candidate {
-            destination: connection.peer,
-            bytes: size(&packet),
-            stream: None,
-            path: NamedPath::NONE,
-        })
+        let bytes = size_on_link(connection.responder.peek_size()?);
+        Some(Candidate { destination: connection.peer, bytes, stream: None, path: NamedPath::NONE })
     }
 
     fn send_answer(&mut self, now: Time) -> Option<OutgoingPacket> {
         let number = self.answering.pop_front()?;
         let connection = &mut self.connections[number as usize];
         let (packet, _) = connection.responder.next_packet()?;
-        connection.is_answering = connection.responder.peek().is_some();
+        connection.is_answering = connection.responder.answers() > 0;
         if connection.is_answering {
             self.answering.push_back(number);
         }
@@ -109,23 +114,25 @@ impl Endpoint for QueuePairEndpoint {
         self.listed.len()
     }
 
+    #[inline]
     fn candidate(&self, turn: usize) -> Option<Candidate> {
         let connection = &self.connections[self.listed[turn] as usize];
-        let packet = connection.requester.peek()?;
+        let packet = connection.requester.peek_size()?;
         let open = self.messages[packet.message as u32 as usize].as_ref()?;
-        let stream = Some(open.message.stream);
-        Some(Candidate { destination: connection.peer, bytes: size(&packet), stream, path: NamedPath::NONE })
+        let (stream, bytes) = (Some(open.message.stream), size_on_link(packet));
+        Some(Candidate { destination: connection.peer, bytes, stream, path: NamedPath::NONE })
     }
 
+    /// Inlined, so that the packet is built where it goes.
+    #[inline(always)]
     fn send(
         &mut self,
         turn: usize,
         now: Time,
         _: impl FnOnce(u16) -> Option<HostId>,
     ) -> Option<OutgoingPacket> {
-        let number = self.listed.remove(turn)?;
+        let &number = self.listed.get(turn)?;
         let connection = &mut self.connections[number as usize];
-        connection.is_listed = false;
         let retransmitted = connection.requester.repeats();
         let mut reports = RequesterReports::new(&mut self.completions);
         let packet = connection.requester.next_packet(&mut reports)?;
@@ -133,7 +140,9 @@ impl Endpoint for QueuePairEndpoint {
         connection.counters.packets += 1;
         connection.counters.retransmitted += u64::from(retransmitted);
         let ends = (self.host, connection.peer);
-        self.carry_out(number, timer, None, now);
+        let has_more = connection.requester.has_more();
+        self.set_timer(number, timer, now);
+        self.take_turn(turn, has_more);
         let open = self.messages[packet.message as u32 as usize].as_ref()?;
         let Message { created, stream, tag, bytes, .. } = open.message;
         let part = (packet.message >> 32) * u64::from(MAX_MESSAGE);
@@ -171,10 +180,10 @@ impl Endpoint for QueuePairEndpoint {
         _now: Time,
         _observer: &mut B,
     ) -> Option<LossCause> {
-        let transport = extensions.transport?;
         if !self.rules.is_lost(packet) {
             return None;
         }
+        let transport = extensions.transport?;
         let slot = self.rules.slot_of(transport.headers.bth.dest_qp, packet.source)?;
         let number = self.connection(packet.source, slot);
         self.connections[number as usize].counters.lost += 1;
@@ -188,21 +197,22 @@ impl Endpoint for QueuePairEndpoint {
         now: Time,
         observer: &mut B,
     ) -> bool {
-        let Some(TransportHeaders { headers, payload, .. }) = extensions.transport else { return false };
+        let Some(TransportHeaders { headers, payload, .. }) = &extensions.transport else { return false };
+        let payload = *payload;
         let Some(slot) = self.rules.slot_of(headers.bth.dest_qp, packet.source) else { return false };
         let number = self.connection(packet.source, slot);
         let connection = &mut self.connections[number as usize];
         if headers.bth.opcode.operation().is_some_and(Operation::is_response) {
             let mut reports = RequesterReports::new(&mut self.completions);
-            connection.requester.receive(&headers, payload, &mut reports);
+            connection.requester.receive(headers, payload, &mut reports);
             let (timer, wait) = (reports.timer, reports.wait.map(RnrTimer::time));
             self.carry_out(number, timer, wait, now);
             return true;
         }
         let counts_receives = self.rules.receives().is_some();
         let Executed { is_placed, is_held, ended } =
-            connection.receive(&headers, (packet, payload), counts_receives);
-        if connection.responder.peek().is_some() && !connection.is_answering {
+            connection.receive(headers, (packet, payload), counts_receives);
+        if connection.responder.answers() > 0 && !connection.is_answering {
             connection.is_answering = true;
             self.answering.push_back(number);
         }
@@ -218,8 +228,13 @@ impl Endpoint for QueuePairEndpoint {
                 end_message(&placed, now, observer);
             }
         }
-        self.show_overtakers(number, now, observer);
-        true
+        let connection = &self.connections[number as usize];
+        // Without an answer or a timer, a request packet changes nothing that this end may send.
+        let more = connection.is_answering || counts_receives && ended > 0;
+        if !connection.overtakers.executed.is_empty() {
+            self.show_overtakers(number, now, observer);
+        }
+        more
     }
 
     fn expire<B: Observer>(&mut self, now: Time, _observer: &mut B) {
@@ -260,6 +275,12 @@ impl Endpoint for QueuePairEndpoint {
     fn arrivals(&mut self) -> impl Iterator<Item = Arrival> {
         self.arrivals.drain(..)
     }
+
+    #[inline]
+    fn discard_reports(&mut self) {
+        self.finished.clear();
+        self.arrivals.clear();
+    }
 }
 
 impl QueuePairEndpoint {
@@ -272,6 +293,7 @@ impl QueuePairEndpoint {
     }
 
     /// Packets that were held have been executed.
+    #[inline(never)]
     fn show_overtakers<B: Observer>(&mut self, number: u32, now: Time, observer: &mut B) {
         let overtakers = &mut self.connections[number as usize].overtakers;
         let mut executed = std::mem::take(&mut overtakers.executed);

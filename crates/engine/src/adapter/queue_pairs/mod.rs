@@ -44,6 +44,8 @@ pub(crate) struct QueuePairEndpoint {
     connections: Vec<Connection>,
     /// Numbers of the connections by peer and slot, ascending.
     by_peer: Vec<(u64, u32)>,
+    /// The entry that was looked up last: packets of a connection often follow each other.
+    latest: (u64, u32),
     /// Connections with requests to be sent: the first is due first.
     listed: VecDeque<u32>,
     /// Connections with responses to be sent, in order.
@@ -75,6 +77,7 @@ impl QueuePairEndpoint {
             mtus: Mtus::new(rules.largest),
             connections: Vec::new(),
             by_peer: Vec::new(),
+            latest: (u64::MAX, 0),
             listed: VecDeque::new(),
             answering: VecDeque::new(),
             timers: Timers::default(),
@@ -121,8 +124,16 @@ impl QueuePairEndpoint {
     }
 
     /// The number of the connection to a peer; it begins if there is none.
+    #[inline]
     fn connection(&mut self, peer: HostId, slot: u32) -> u32 {
         let key = u64::from(peer.0) << 32 | u64::from(slot);
+        if self.latest.0 != key {
+            self.latest = (key, self.search_connection(peer, slot, key));
+        }
+        self.latest.1
+    }
+
+    fn search_connection(&mut self, peer: HostId, slot: u32, key: u64) -> u32 {
         match self.by_peer.binary_search_by_key(&key, |&(key, _)| key) {
             Ok(place) => self.by_peer[place].1,
             Err(place) => {
@@ -163,6 +174,7 @@ impl QueuePairEndpoint {
     }
 
     /// Lists a connection that has something to send; takes another one off the list.
+    #[inline]
     fn list(&mut self, number: u32) {
         let connection = &mut self.connections[number as usize];
         let has_more = connection.requester.has_more();
@@ -177,8 +189,22 @@ impl QueuePairEndpoint {
         }
     }
 
-    /// Carries out the reports of a requester.
-    fn carry_out(&mut self, number: u32, timer: Option<bool>, wait: Option<Time>, now: Time) {
+    /// The connection of a turn has sent a packet: it is the last one in turn, or not listed any more.
+    #[inline]
+    fn take_turn(&mut self, turn: usize, has_more: bool) {
+        if has_more && self.listed.len() == 1 {
+            return;
+        }
+        let Some(number) = self.listed.remove(turn) else { return };
+        self.connections[number as usize].is_listed = has_more;
+        if has_more {
+            self.listed.push_back(number);
+        }
+    }
+
+    /// Sets or stops the timer of a requester, if it asks for that.
+    #[inline]
+    fn set_timer(&mut self, number: u32, timer: Option<bool>, now: Time) {
         let connection = &mut self.connections[number as usize];
         if let (Some(runs), Some(time)) = (timer, self.rules.timeout) {
             connection.deadline = if runs { now + time } else { Time::MAX };
@@ -187,13 +213,26 @@ impl QueuePairEndpoint {
                 self.timers.set(connection.deadline, number, Timer::Retry);
             }
         }
+    }
+
+    /// Carries out the reports of a requester.
+    fn carry_out(&mut self, number: u32, timer: Option<bool>, wait: Option<Time>, now: Time) {
+        self.set_timer(number, timer, now);
         if let Some(time) = wait {
             self.timers.set(now + time, number, Timer::Ready);
         }
+        let connection = &self.connections[number as usize];
         if connection.requester.is_broken() && !connection.responder.is_broken() {
             self.break_off(number);
         }
         self.list(number);
+        if !self.completions.is_empty() {
+            self.end_all(number);
+        }
+    }
+
+    /// The reported work requests have ended.
+    fn end_all(&mut self, number: u32) {
         let mut completions = std::mem::take(&mut self.completions);
         for completion in completions.drain(..) {
             self.end(number, completion);

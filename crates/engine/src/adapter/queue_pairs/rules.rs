@@ -130,6 +130,7 @@ impl Rules {
     }
 
     /// True if this packet is lost when it reaches its receiver. That depends on the packet alone.
+    #[inline]
     pub(super) fn is_lost(&self, packet: &Packet) -> bool {
         const LOSS: u64 = 0x7170_6c6f;
         if self.spec.loss == 0.0 {
