@@ -267,7 +267,8 @@ impl Chain {
         let notified = self.notify_application(endpoint, now, observer);
         // An application whose messages follow from others may have some, and congestion control ends what it measures when the adapter
         // settles.
-        Ok(answer || more || notified || self.app.is_closed() || !self.is_plain)
+        let may_follow = extensions.transport.is_some() && (self.app.is_closed() || !self.is_plain);
+        Ok(answer || more || notified || may_follow)
     }
 
     /// True if an adapter whose endpoint sends this number of responses may accept a packet now.

@@ -113,11 +113,7 @@ fn a_write_is_packets_and_an_acknowledgement() {
         assert_eq!(here.reported(&sent), Packet { bytes: payload, ..expected });
         assert!(!sent.retransmitted);
         let answers = arrive(&mut there, &sent, now, &mut log);
-        assert_eq!(
-            (answers, there.has_more(), here.has_more()),
-            (last, last, !last),
-            "the last packet is acknowledged"
-        );
+        assert_eq!((answers, there.has_more(), here.has_more()), (last, last, !last));
         let arrivals: Vec<Arrival> = there.arrivals().collect();
         assert_eq!(arrivals, [Arrival { source: HostId(0), stream: 0, tag: 7, bytes: payload }]);
         assert_eq!(log.completed.len(), usize::from(last));
