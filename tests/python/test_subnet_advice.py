@@ -124,7 +124,11 @@ def test_multicast_packets_that_come_back_are_a_warning() -> None:
         run = fs.run(experiment, set={"faults.plan": faults})
         back = run.flows.query("source == destination")
         assert (len(back) > 0) == returned, faults
-        told = [text for text in run.summary["warnings"] if "came back to their source" in text]
+        told = [
+            text
+            for text in run.manifest["summary"].get("warnings") or ()
+            if "came back to their source" in text
+        ]
         assert len(told) == returned, told
         if returned:
             assert int(told[0].split()[0]) >= back["packets"].sum() > 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from verbs_cases import ALL, Side, chunks, pattern
+from verbs_cases import ALL, chunks, open_side, pattern
 
 import fabricsim as fs
 import fabricsim.verbs as v
@@ -49,10 +49,9 @@ duration = "2 ms"
 
 def _program(ctx: v.Context) -> tuple[float, bytes]:
     """WRITEs half of the memory of the one end to the other, which SENDs half of it back: time and memory."""
-    pd, cq = v.PD(ctx), v.CQ(ctx, 256)
-    mr = v.MR(pd, LENGTH, ALL)
-    qp = v.QP(pd, v.QPInitAttr(scq=cq, rcq=cq, cap=v.QPCap(max_send_wr=64, max_recv_wr=64)))
-    side, half = Side(ctx, pd, mr, cq, qp), LENGTH // 2
+    side, half = open_side(ctx, LENGTH), LENGTH // 2
+    mr, qp = side.mr, side.qp
+    qp.to_init(v.QPAttr(qp_access_flags=ALL))
     pieces = list(chunks(half, 4096))
     if ctx.host == "H(0,0).0":
         mr.write(pattern(half, 3))
@@ -79,7 +78,7 @@ def _program(ctx: v.Context) -> tuple[float, bytes]:
 
 
 def _run(**changes: Any) -> tuple[float, int]:
-    """Time of the WRITEs in microseconds, and packets that were sent anew."""
+    """Time of the WRITEs in nanoseconds, and packets that were sent anew."""
     run = v.run(fs.Experiment.from_text(DRAGONFLY), dict.fromkeys(PEER, _program), set=changes)
     (took, first), (_, second) = (run.values[host] for host in PEER)
     half = pattern(LENGTH // 2, 3)
@@ -90,14 +89,17 @@ def _run(**changes: Any) -> tuple[float, int]:
 
 
 def test_adapters_that_hold_or_place_need_no_packet_anew() -> None:
-    """Without that, the sender goes back again and again; over minimal routes nothing overtakes."""
+    """Without that, the sender goes back again and again; over minimal routes nothing overtakes. Times of the guide."""
     dropped, anew = _run()
-    assert anew > 100
+    assert anew > 30
+    minimal, none = _run(**{"routing.algorithm": "minimal"})
+    assert none == 0
+    assert [round(took / 1000) for took in (dropped, minimal)] == [37, 14]
     for rule in ("hold", "place"):
         took, none = _run(**{"adapter.out_of_order": rule})
-        assert none == 0
-        assert took < dropped / 2
-    assert _run(**{"routing.algorithm": "minimal"})[1] == 0
+        assert (none, round(took / 1000)) == (0, 15)
+    _, some = _run(**{"adapter.out_of_order": "place", "adapter.reorder_packets": 4})
+    assert 0 < some < anew, "what is further ahead is dropped"
 
 
 def test_results_do_not_depend_on_partitions() -> None:

@@ -148,9 +148,9 @@ def _idle_switches(report: Report) -> Iterator[str]:
     if idle:
         verb = "carries" if len(idle) == 1 else "carry"
         text = f"{_number(len(idle), 'switch', 'switches')} without adapters {verb} no path: {_names(idle)}."
-        if report["engine"] in {"updn", "ftree"} and report["roots"] is None:
-            text += " If the engine has not found them to be roots, name all roots with --roots (root_guid_file)."
-        if report["engine"] != "tables":
+        if report["engine"] in {"updn", "ftree"}:
+            if report["roots"] is None:
+                text += " If the engine has not found them to be roots, name all roots with --roots (root_guid_file)."
             text += " Compare other engines with --against."
         yield text
 

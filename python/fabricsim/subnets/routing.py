@@ -75,15 +75,15 @@ class Routed:
     """What tables do with all paths between adapters."""
 
     report: dict[str, Any]
-    """`engine`, `pairs` {`reachable`, `unreachable`, `non_minimal`}, `hops_mean` (switches on a path), `link_load`
-    {`max`, `mean`, `min`} (paths on a direction of a link between switches), `layers` (that the engine needs; None for tables), `lanes`
-    (that its paths use), `deadlock` {`free`, `cycle`, `cures`, `untried` (engines, since the subnet is large)},
-    `hot_links`, `lost_paths`, `links` {`directions`, `idle`, `idle_switches`, `slow`}, `traffic` {`patterns`
-    [{`pattern`, `phases`, `mean_max`, `worst_max`, `worst_phase`, `hot_link`}], `bisection` {`samples`, `mean`,
-    `error`, `worst`}}, `assigned_lids`, `misdelivered` (entries that lead to another port than the LID's), `lmc`,
-    `failure` {`failed`, `cables`, `cut_off`, `before`}, `cpu_s` (seconds of processor time of the whole call),
-    `engine_cpu_s` (those of the engine alone; None for tables), `findings` (what is odd about given tables, each with
-    `kind`, `text`, `file`, `line`), `roots` (their file), `advice`."""
+    """`engine`, `pairs` {`reachable`, `unreachable`, `to_routers` (of these), `non_minimal`}, `hops_mean` (switches on a
+    path), `link_load` {`max`, `mean`, `min`} (paths on a direction of a link between switches), `layers` (that the
+    engine needs; None for tables), `lanes` (that its paths use), `deadlock` {`free`, `cycle`, `cures`, `untried`
+    (engines, since the subnet is large)}, `hot_links`, `lost_paths`, `links` {`directions`, `idle`, `idle_switches`,
+    `slow`}, `traffic` {`patterns` [{`pattern`, `phases`, `mean_max`, `worst_max`, `worst_phase`, `hot_link`}],
+    `bisection` {`samples`, `mean`, `error`, `worst`}}, `assigned_lids`, `misdelivered` (entries that lead to another
+    port than the LID's), `lmc`, `failure` {`failed`, `cables`, `cut_off`, `before`}, `cpu_s` (seconds of processor
+    time of the whole call), `engine_cpu_s` (those of the engine alone; None for tables), `findings` (what is odd about
+    given tables, each with `kind`, `text`, `file`, `line`), `roots` (their file), `advice`."""
     native: NativeRoutes
     """The routes in the engine, of which files are written when they are needed."""
     settings: Settings
