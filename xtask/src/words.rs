@@ -38,8 +38,19 @@ const PHRASES: [(&str, &str); 28] = [
     ("wait|waits for each other in a circle", "cyclic dependency"),
 ];
 
-const FOLDERS: [&str; 10] =
-    ["benches", "crates", "docs", "experiments", "fuzz", "python", "schema", "scripts", "tests", "xtask"];
+const FOLDERS: [&str; 11] = [
+    "benches",
+    "crates",
+    "docs",
+    "examples",
+    "experiments",
+    "fuzz",
+    "python",
+    "schema",
+    "scripts",
+    "tests",
+    "xtask",
+];
 const ENDINGS: [&str; 8] = ["md", "py", "pyi", "rs", "toml", "json", "txt", "yml"];
 /// Tokens at the start of a line of a comment: a sentence may continue after them.
 const LEADERS: [&str; 5] = ["//", "///", "//!", "#", "*"];

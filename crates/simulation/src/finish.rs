@@ -116,8 +116,8 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
         }
         if totals.returned > 0 {
             warnings.push(format!(
-                "{} copies of multicast packets came back to their source, and count as delivered: while the subnet \
-                 manager programs the switches one after the other, old and new tables may form loops",
+                "{} copies of multicast packets came back to their source, and count as delivered: tables have changed \
+                 while they were in the fabric, and old and new ones may form loops",
                 totals.returned
             ));
         }

@@ -75,8 +75,8 @@ class Routed:
     """What tables do with all paths between adapters."""
 
     report: dict[str, Any]
-    """`engine`, `pairs` {`reachable`, `unreachable`, `to_routers` (of these), `non_minimal`}, `hops_mean` (switches on a
-    path), `link_load` {`max`, `mean`, `min`} (paths on a direction of a link between switches), `layers` (that the
+    """`engine`, `pairs` {`reachable`, `unreachable`, `to_routers` (of these), `non_minimal`}, `hops_mean` (switches on
+    a path), `link_load` {`max`, `mean`, `min`} (paths on a direction of a link between switches), `layers` (that the
     engine needs; None for tables), `lanes` (that its paths use), `deadlock` {`free`, `cycle`, `cures`, `untried`
     (engines, since the subnet is large)}, `hot_links`, `lost_paths`, `links` {`directions`, `idle`, `idle_switches`,
     `slow`}, `traffic` {`patterns` [{`pattern`, `phases`, `mean_max`, `worst_max`, `worst_phase`, `hot_link`}],

@@ -64,6 +64,15 @@ fn write_adapter(build: &mut Build) {
     let Build { draw, draft, .. } = build;
     draft.section("[adapter]");
     draft.text("profile", profile);
+    let rule = match profile {
+        "connectx6-hdr" => Some("hold"),
+        "connectx7-ndr" => Some("place"),
+        _ => None,
+    };
+    if let Some(rule) = rule {
+        draft.text("out_of_order", rule);
+        draft.key("reorder_packets", 16);
+    }
     if draw.chance(1, 2) {
         return;
     }
