@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from fabricsim.spec.queue_pairs import OutOfOrder
+
 __all__ = [
     "Adapter",
     "AdapterProfile",
@@ -113,5 +115,14 @@ class Adapter:
     """
     max_inline: str | None = None
     """Largest payload that a work request can hold itself (inline). Range: at most 64 KiB."""
+    out_of_order: OutOfOrder | None = None
+    """Treatment of packets of a reliable connection that have overtaken others, as adaptive routing makes
+    them do. Default: "drop".
+    """
+    reorder_packets: int | None = None
+    """Packets of a connection, from the first missing one on, that an adapter can hold with `out_of_order`
+    `hold` or `place`; what is further ahead is dropped. By default 128. Range: from 2 to 32768. Unit:
+    packets.
+    """
     translation_cache: TranslationCache | None = None
     """Cache of address translations. Without one, the adapter knows the place of all memory."""
