@@ -27,8 +27,10 @@ pub(crate) struct HopMatrix {
 pub(crate) enum Hops {
     /// Least hops, and the ports that keep to them.
     Least(HopMatrix),
-    /// For each destination the hops of its path: each port is the best.
-    OfPaths,
+    /// The same, and to switches the hops of the paths.
+    LeastAndPaths(HopMatrix),
+    /// Those of the table's ports, by switch and LID: each port is the best.
+    Told(Vec<u8>),
     /// None.
     Untold,
 }

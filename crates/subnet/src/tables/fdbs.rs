@@ -32,10 +32,15 @@ impl Tables {
                 let end = fabric.lid_ends.get(lid).copied().filter(|&end| end != NONE && port != NO_PORT);
                 match (end.map(|end| &fabric.ends[end as usize]), hops) {
                     (None, _) => text.push_str("UNREACHABLE"),
-                    (Some(end), Hops::Least(hops)) => least_hops(&mut text, &fabric, hops, (at, port), end),
-                    (Some(end), Hops::OfPaths) => match self.hops(&fabric, (at, lid), end) {
-                        Some(hops) => drop(write!(text, "{port:03}  : {hops:02}   : yes")),
-                        None => drop(write!(text, "{port:03}  : HOPS UNKNOWN")),
+                    (Some(end), Hops::Least(hops)) => {
+                        self.least_hops(&mut text, &fabric, (hops, false), (at, port), end);
+                    }
+                    (Some(end), Hops::LeastAndPaths(hops)) => {
+                        self.least_hops(&mut text, &fabric, (hops, true), (at, port), end);
+                    }
+                    (Some(_), Hops::Told(hops)) => match hops[at * (usize::from(self.max_lid()) + 1) + lid] {
+                        NO_PATH => drop(write!(text, "{port:03}  : HOPS UNKNOWN")),
+                        hops => drop(write!(text, "{port:03}  : {hops:02}   : yes")),
                     },
                     (Some(end), Hops::Untold) => untold_hops(&mut text, (at, port), end),
                 }
@@ -45,42 +50,52 @@ impl Tables {
         Ok(text)
     }
 
-    /// Links from a switch to a LID's port by the tables; none if it is not reached.
-    fn hops(&self, fabric: &Fabric<'_>, (mut at, lid): (usize, usize), end: &EndPort) -> Option<usize> {
+    /// Links from a switch to another one by the tables; none if it is not reached.
+    fn hops(&self, fabric: &Fabric<'_>, mut at: usize, target: usize) -> Option<u32> {
+        let lid = usize::from(fabric.ends[fabric.switch_ends[target] as usize].lid);
         for hops in 0..fabric.len() {
-            let port = *self.row(at).get(lid)?;
-            if at == end.switch as usize && port == end.port {
-                return Some(hops + usize::from(!end.is_switch));
+            if at == target {
+                return Some(hops as u32);
             }
+            let port = *self.row(at).get(lid)?;
             let Some(&Peer::Switch(next, _)) = fabric.peers(at).get(usize::from(port)) else { return None };
             at = next as usize;
         }
         None
     }
-}
 
-fn least_hops(
-    text: &mut String,
-    fabric: &Fabric<'_>,
-    hops: &HopMatrix,
-    (at, port): (usize, u8),
-    end: &EndPort,
-) {
-    let target = end.switch as usize;
-    let beyond = u32::from(!end.is_switch);
-    let least = if end.switch == NONE { NO_PATH } else { hops.least(at, target) };
-    if least == NO_PATH {
-        let _ = write!(text, "{port:03}  : HOPS UNKNOWN");
-    } else if at == target || hops.ports(at, target).any(|best| best == usize::from(port)) {
-        let _ = write!(text, "{port:03}  : {:02}   : yes", u32::from(least) + beyond);
-    } else {
-        let via = hops.ports(at, target).next().unwrap_or(usize::from(NO_PORT));
-        let count = match fabric.peers(at)[usize::from(port)] {
-            Peer::Switch(next, _) => u32::from(hops.least(next as usize, target)) + 1,
-            _ => u32::from(NO_PATH),
+    fn least_hops(
+        &self,
+        text: &mut String,
+        fabric: &Fabric<'_>,
+        (hops, of_paths): (&HopMatrix, bool),
+        (at, port): (usize, u8),
+        end: &EndPort,
+    ) {
+        let target = end.switch as usize;
+        let least = if end.switch == NONE { NO_PATH } else { hops.least(at, target) };
+        if least == NO_PATH {
+            let _ = write!(text, "{port:03}  : HOPS UNKNOWN");
+            return;
+        }
+        let lid = fabric.ends[fabric.switch_ends[target] as usize].lid;
+        let path = (of_paths && at != target).then(|| self.row(at)[usize::from(lid)]);
+        let count = |port: u8| {
+            let counted = path.filter(|&path| path == port).and_then(|_| self.hops(fabric, at, target));
+            counted.unwrap_or_else(|| match fabric.peers(at)[usize::from(port)] {
+                Peer::Switch(next, _) => u32::from(hops.least(next as usize, target)) + 1,
+                _ => u32::from(NO_PATH),
+            })
         };
-        let (count, best) = (count + beyond, u32::from(least) + beyond);
-        let _ = write!(text, "{port:03}  : {count:02}   : No {best} hop path possible via port {via}!");
+        let beyond = u32::from(!end.is_switch);
+        let (counted, best) = (count(port) + beyond, u32::from(least) + beyond);
+        if at == target || counted == best {
+            let _ = write!(text, "{port:03}  : {best:02}   : yes");
+        } else {
+            let mut ports = hops.ports(at, target).map(|port| port as u8);
+            let via = ports.find(|&port| count(port) == u32::from(least)).unwrap_or(NO_PORT);
+            let _ = write!(text, "{port:03}  : {counted:02}   : No {best} hop path possible via port {via}!");
+        }
     }
 }
 

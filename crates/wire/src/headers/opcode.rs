@@ -214,7 +214,7 @@ impl Opcode {
     }
 }
 
-/// Kinds of all opcodes: a packet is asked for its operation and its service several times.
+/// Kinds of all opcodes: the operation and the service of a packet are looked up several times.
 static KINDS: [OpcodeKind; 256] = {
     let (mut kinds, mut code) = ([OpcodeKind::Reserved; 256], 0);
     while code < kinds.len() {

@@ -11,7 +11,7 @@ mod tree;
 #[cfg(test)]
 mod tests;
 
-use super::hops::HopMatrix;
+use super::hops::{HopMatrix, Hops};
 use super::{Options, Routing};
 use crate::fabric::Fabric;
 use crate::{Guid, RouteError};
@@ -21,7 +21,7 @@ use tree::Tree;
 pub(super) fn route(fabric: &Fabric<'_>, options: &Options) -> Result<Routing, RouteError> {
     let tree = Tree::new(fabric, options)?;
     let tables = Router::new(fabric, tree).route();
-    Ok(Routing::new(tables, HopMatrix::shortest(fabric)))
+    Ok(Routing::with_hops(tables, Hops::LeastAndPaths(HopMatrix::shortest(fabric))))
 }
 
 /// Ports of adapters that are compute nodes: all, unless a list is given.

@@ -10,7 +10,7 @@ mod escape;
 mod network;
 mod search;
 
-use super::hops::Hops;
+use super::hops::{Hops, NO_PATH};
 use super::{Options, PathSls, Routing};
 use crate::fabric::{Fabric, NONE};
 use crate::subnet::NodeKind;
@@ -24,9 +24,12 @@ pub(super) fn route(fabric: &Fabric<'_>, options: &Options) -> Result<Routing, R
     let lanes = usize::from(lanes);
     let mut tables = Tables::new(fabric);
     let mut network = Network::new(fabric);
+    let width = usize::from(fabric.max_lid()) + 1;
+    let mut hops = vec![NO_PATH; fabric.len() * width];
     let mut lane_of = vec![0u8; usize::from(fabric.max_lid()) + 1];
     for (at, &end) in fabric.switch_ends.iter().enumerate() {
         let lids = fabric.ends[end as usize].lids();
+        hops[at * width..][lids.clone()].fill(0);
         tables.row_mut(at)[lids].fill(0);
     }
     for (lane, ends) in distribute(fabric, lanes).into_iter().enumerate().filter(|(_, ends)| !ends.is_empty())
@@ -41,7 +44,7 @@ pub(super) fn route(fabric: &Fabric<'_>, options: &Options) -> Result<Routing, R
             let source = network.node_of[end.switch as usize];
             for lid in end.lids() {
                 network.search(source, &mut colors);
-                network.write(&mut tables, lid, (source, Some(end.port)));
+                network.write((&mut tables, &mut hops), lid, (source, Some(end.port)));
                 network.add_weights(source);
                 lane_of[lid] = lane as u8;
             }
@@ -52,11 +55,11 @@ pub(super) fn route(fabric: &Fabric<'_>, options: &Options) -> Result<Routing, R
         for lid in end.lids() {
             network.grow_tree(node);
             network.use_escape_paths(node);
-            network.write(&mut tables, lid, (node, None));
+            network.write((&mut tables, &mut hops), lid, (node, None));
             network.add_weights(node);
         }
     }
-    let mut routing = Routing::with_hops(tables, Hops::OfPaths);
+    let mut routing = Routing::with_hops(tables, Hops::Told(hops));
     routing.layers = lanes as u8;
     routing.sl2vl = Sl2Vl::modulo(options.vls);
     routing.sls = Some(PathSls::new(fabric, |_, lid| lane_of[lid], [1; 16]));

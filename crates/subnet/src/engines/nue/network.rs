@@ -25,6 +25,8 @@ pub(super) struct Node {
     pub(super) used: u32,
     /// Other links that could have been used.
     pub(super) stack: Vec<u32>,
+    /// Hops to the destination as OpenSM counts them: only where a search goes forward.
+    pub(super) hops: u8,
     /// Step back after which the switch was found.
     pub(super) found_after: i32,
     /// Link of the spanning tree to the switch.
@@ -102,6 +104,7 @@ impl Network {
                 distance: FAR,
                 used: NO,
                 stack: Vec::new(),
+                hops: 0,
                 found_after: -1,
                 escape: NO,
                 in_hull: false,
@@ -137,8 +140,14 @@ impl Network {
         a.from == b.to && a.to == b.from
     }
 
-    /// Writes the paths of the last search into tables.
-    pub(super) fn write(&self, tables: &mut Tables, lid: usize, (destination, port): (usize, Option<u8>)) {
+    /// Writes the paths of the last search into tables, and the hops of the last search: OpenSM does not count those of escape paths.
+    pub(super) fn write(
+        &self,
+        (tables, hops): (&mut Tables, &mut [u8]),
+        lid: usize,
+        (destination, port): (usize, Option<u8>),
+    ) {
+        let width = usize::from(tables.max_lid()) + 1;
         for (index, node) in self.nodes.iter().enumerate() {
             let port = match node.used {
                 NO if index == destination => port,
@@ -147,6 +156,7 @@ impl Network {
             };
             if let Some(port) = port {
                 tables.row_mut(node.switch)[lid] = port;
+                hops[node.switch * width + lid] = node.hops;
             }
         }
     }

@@ -18,10 +18,10 @@ impl Network {
     /// Finds paths from all switches to a destination at a switch (`route_via_modified_dijkstra_on_ccdg`).
     pub(super) fn search(&mut self, source: usize, colors: &mut Colors) {
         for node in &mut self.nodes {
-            (node.distance, node.used, node.found_after) = (FAR, NO, -1);
+            (node.distance, node.used, node.hops, node.found_after) = (FAR, NO, 0, -1);
             node.stack.clear();
         }
-        self.nodes[source].distance = 0;
+        (self.nodes[source].distance, self.nodes[source].hops) = (0, 1);
         let source_channel = self.source_channel(source);
         let color = colors.begin(source_channel);
         let mut search = Search { source, source_channel, color, found: 1, step: 0 };
@@ -83,6 +83,8 @@ impl Network {
             }
             self.nodes[to].distance = distance;
             self.nodes[to].used = next;
+            let before = self.links.get(channel as usize).map_or(search.source, |link| link.to as usize);
+            self.nodes[to].hops = self.nodes[before].hops.wrapping_add(1);
         } else if colors.edge(edge) > UNUSED && !(search.step > 0 && self.nodes[to].used != NO) {
             self.links[next as usize].distance = distance;
             self.remember(to, next);
