@@ -38,7 +38,7 @@ pub(super) fn cures(subnet: &Subnet, source: &Source, entries: usize) -> (Vec<Cu
         let analysis = analyse(subnet, &found.tables, found.sls.as_ref(), &found.sl2vl).ok()?;
         let is_cure = analysis.cycle.is_none() && analysis.pairs.unreachable == 0;
         let lanes = usize::from(found.layers).max(1);
-        is_cure.then(|| Cure { engine, lanes, link_load_max: analysis.link_load.max })
+        is_cure.then_some(Cure { engine, lanes, link_load_max: analysis.link_load.max })
     };
     let (tried, untried): (Vec<_>, Vec<_>) = ENGINES.into_iter().partition(|&(_, most)| entries <= most);
     let mut cures: Vec<Cure> = tried.into_iter().filter_map(|(engine, _)| cure(engine)).collect();

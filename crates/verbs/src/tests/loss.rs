@@ -4,7 +4,7 @@ use fabricsim_model::Random;
 use fabricsim_protocols::infiniband::{OutOfOrder, Status, Verb};
 use fabricsim_units::Time;
 
-use super::pair::SIZE;
+use super::pair::{End, SIZE};
 use super::{Pair, connected, remote, sge};
 use crate::{Capacities, Costs, ReceiveRequest, SendRequest};
 
@@ -103,6 +103,12 @@ fn run(seed: u64, network: Network) -> u64 {
         }
     }
     pair.run(Time::ms(10_000));
+    check(seed, (&mut pair, &ends), (&expected, &model));
+    pair.devices[from].queue_pair_counters(here.qp).unwrap().retransmitted
+}
+
+/// All has ended well and in order, and memory is that of the model.
+fn check(seed: u64, (pair, ends): (&mut Pair, &[End; 2]), (expected, model): (&[Vec<u64>; 2], &Model)) {
     for (host, end) in ends.iter().enumerate() {
         let done = pair.poll(host, end.cq);
         assert!(done.iter().all(|done| done.status == Status::Success), "{seed}: {done:?}");
@@ -112,7 +118,6 @@ fn run(seed: u64, network: Network) -> u64 {
         assert!(memory == model.memories[host], "{seed}: memory of host {host}");
         assert!(!pair.devices[host].is_busy());
     }
-    pair.devices[from].queue_pair_counters(here.qp).unwrap().retransmitted
 }
 
 #[test]
