@@ -164,7 +164,7 @@ class Row:
             arrived,
             f"{pairs['non_minimal']:,}",
             f"{load['max']:,} / {load['mean']:.1f} / {load['min']:,}",
-            str(self.report["layers"]),
+            str(self.report["layers"] or self.report["lanes"]),
             "free" if self.report["deadlock"]["free"] else "cycle",
             "-" if bisection is None else percent(bisection["mean"]),
             *self._measured(),

@@ -136,7 +136,7 @@ def engines_tree(file: Path) -> Shown:
         [
             f"`{engine}`",
             f"{report['link_load']['max']} of {report['link_load']['mean']:.0f}",
-            str(report["layers"]),
+            str(report["layers"] or report["lanes"]),
             *(percent(loads[pattern][number]) for pattern in patterns),
         ]
         for number, (engine, report) in enumerate(zip(engines, reports, strict=True))
