@@ -264,3 +264,25 @@ def _umask() -> int:
     with contextlib.suppress(OSError):
         os.umask(mask)
     return mask
+
+
+def write_page(path: Path, text: str) -> Path:
+    """Writes a page for browsers: what was there stays until it is whole.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    # A device, or a link, is written and stays what it is.
+    as_it_is = path.is_symlink() or (path.exists() and not path.is_file())
+    temporary = path if as_it_is else path.with_name(f".{path.name}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_text(text, encoding="utf-8")
+        if not as_it_is:
+            temporary.replace(path)
+    except OSError as error:
+        if not as_it_is:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+        raise StoreError(f"{path}: the page cannot be written: {error.strerror}") from error
+    return path

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
-from fabricsim.errors import InputError, StoreError
+from fabricsim.errors import InputError
 from fabricsim.lock import FolderLock
 from fabricsim.results import Result
 from fabricsim.run import load
-from fabricsim.store import VIEWER, read_manifest
+from fabricsim.store import VIEWER, read_manifest, write_page
 from fabricsim.sweep import SweepResult, load_sweep
 
 FILE = "report.html"
@@ -48,20 +47,7 @@ def report(
 def _written(run: str | Path | Result | SweepResult, path: Path, *, bound: bool) -> Path:
     result = run if isinstance(run, Result | SweepResult) else _loaded(Path(run))
     text = html(result, bound=bound, viewer=_viewer(result, path))
-    # A device, or a link, is written and stays what it is.
-    as_it_is = path.is_symlink() or (path.exists() and not path.is_file())
-    temporary = path if as_it_is else path.with_name(f".{path.name}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(text, encoding="utf-8")
-        if not as_it_is:
-            temporary.replace(path)
-    except OSError as error:
-        if not as_it_is:
-            with suppress(OSError):
-                temporary.unlink()
-        raise StoreError(f"{path}: the page cannot be written: {error.strerror}") from error
-    return path
+    return write_page(path, text)
 
 
 def _viewer(result: Result | SweepResult, path: Path) -> str:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 
-from fabricsim.errors import InputError, StoreError
+from fabricsim.errors import InputError
 from fabricsim.lock import FolderLock
 from fabricsim.results import Result
-from fabricsim.store import VIEWER, read_manifest
+from fabricsim.store import VIEWER, read_manifest, write_page
 from fabricsim.viewer.payload import packed
 from fabricsim.viewer.scene import scene
 
@@ -61,20 +60,7 @@ def view(
 
 def _written(runs: Sequence[One], path: Path, say: Callable[[str], None] | None) -> Path:
     text = page(runs, say)
-    # A device, or a link, is written and stays what it is.
-    as_it_is = path.is_symlink() or (path.exists() and not path.is_file())
-    temporary = path if as_it_is else path.with_name(f".{path.name}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(text, encoding="utf-8")
-        if not as_it_is:
-            temporary.replace(path)
-    except OSError as error:
-        if not as_it_is:
-            with suppress(OSError):
-                temporary.unlink()
-        raise StoreError(f"{path}: the page cannot be written: {error.strerror}") from error
-    return path
+    return write_page(path, text)
 
 
 def page(runs: Sequence[One], say: Callable[[str], None] | None = None) -> str:
