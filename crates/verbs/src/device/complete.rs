@@ -337,6 +337,10 @@ impl ResponderOutbox for ResponderReports<'_> {
         self.ends_write = held.ends_write;
     }
 
+    fn discard(&mut self, psn: Psn) {
+        self.held.remove(&psn.get());
+    }
+
     fn complete(&mut self, received: Received) {
         self.end(received);
     }

@@ -224,6 +224,11 @@ impl Device {
         DeviceCounters { translations, translation_misses, ..self.counters }
     }
 
+    /// Packets that are held until those before them have come.
+    pub fn held_packets(&self) -> usize {
+        self.qps.iter().flatten().map(|qp| qp.held.len()).sum()
+    }
+
     /// Counters of a queue pair.
     pub fn queue_pair_counters(&self, qp: Qpn) -> Result<Counters, VerbsError> {
         Ok(self.qp(qp)?.counters)

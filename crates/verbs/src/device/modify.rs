@@ -64,6 +64,7 @@ impl Device {
         qp.state = QueuePairState::Error;
         qp.deadline = Time::MAX;
         qp.deferred.clear();
+        qp.held.clear();
         if let Some(requester) = &mut qp.requester {
             let mut reports =
                 RequesterReports::new(&mut self.memory, &qp.sends, qp.first_send, &mut self.completions);

@@ -117,6 +117,7 @@ fn check(seed: u64, (pair, ends): (&mut Pair, &[End; 2]), (expected, model): (&[
         let memory = pair.devices[host].read_memory(end.mr, 0, SIZE).unwrap();
         assert!(memory == model.memories[host], "{seed}: memory of host {host}");
         assert!(!pair.devices[host].is_busy());
+        assert_eq!(pair.devices[host].held_packets(), 0, "{seed}: what was held is executed or discarded");
     }
 }
 

@@ -64,9 +64,10 @@ impl std::hash::Hash for Ahead {
 pub(super) struct Held(VecDeque<Option<Ahead>>);
 
 impl Held {
-    /// The expected packet is one further on by `packets`.
-    fn advance(&mut self, packets: usize) {
-        self.0.drain(..packets.min(self.0.len()));
+    /// The expected packet is one further on by `packets`. Those passed that were held are not executed: they came again, or do not belong there.
+    fn advance(&mut self, packets: usize, out: &mut impl ResponderOutbox) {
+        let passed = self.0.drain(..packets.min(self.0.len()));
+        passed.flatten().for_each(|ahead| out.discard(ahead.headers.bth.psn));
     }
 }
 
@@ -168,7 +169,7 @@ impl Responder {
         let is_moved = !self.mutated(Mutation::HoldInPlace);
         let packets = if is_moved { self.expected.distance(before) as usize } else { 0 };
         if let Some(held) = &mut self.held {
-            held.advance(packets);
+            held.advance(packets, out);
         }
     }
 

@@ -114,6 +114,8 @@ pub trait ResponderOutbox {
     fn hold(&mut self, _psn: Psn, _is_placed: bool) {}
     /// A packet that was held is the one that is being received from now on.
     fn resume(&mut self, _psn: Psn) {}
+    /// A packet that was held will not be executed.
+    fn discard(&mut self, _psn: Psn) {}
     /// A receive request has ended.
     fn complete(&mut self, received: Received);
 }
