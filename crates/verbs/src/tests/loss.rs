@@ -2,7 +2,8 @@
 
 use fabricsim_model::Random;
 use fabricsim_protocols::infiniband::{OutOfOrder, Status, Verb};
-use fabricsim_units::Time;
+use fabricsim_units::{HostId, Time};
+use fabricsim_wire::Psn;
 
 use super::pair::{End, SIZE};
 use super::{Pair, connected, remote, sge};
@@ -149,5 +150,25 @@ fn memory_is_the_same_where_packets_overtake_others() {
             count(Network { out_of_order, ..overtaking });
             assert!(count(Network { out_of_order, lost: 3, ..overtaking }) > 0);
         }
+    }
+}
+
+/// A packet that claims a number within a READ behind it is dropped with its bytes when the READ has come.
+#[test]
+fn what_is_held_within_the_numbers_of_a_read_is_discarded() {
+    let mut pair = Pair::new(Costs::LEAST).with_overtaking(1, OutOfOrder::Hold(64));
+    let ends = connected(&mut pair, Capacities::default());
+    let (here, there) = (&ends[0], &ends[1]);
+    let first = Psn::new(7);
+    let write = SendRequest::write(1, sge(here, 0, 10), remote(there, 0));
+    let read = SendRequest::read(2, sge(here, 0, 3000), remote(there, 0));
+    for (request, psn, held) in [(write, first.next().next(), 1), (read, first, 0)] {
+        pair.devices[0].post_send(here.qp, request, pair.now).unwrap();
+        pair.devices[0].expire(Time::us(1));
+        let mut sent = pair.devices[0].send(0, Time::us(1)).unwrap();
+        sent.packet.headers.bth.psn = psn;
+        let what = (sent.packet.length, sent.content.as_deref());
+        pair.devices[1].receive(HostId(0), &sent.packet.headers, what, Time::us(1));
+        assert_eq!(pair.devices[1].held_packets(), held);
     }
 }
