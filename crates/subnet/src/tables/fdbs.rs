@@ -82,8 +82,8 @@ impl Tables {
         let path = (of_paths && at != target).then(|| self.row(at)[usize::from(lid)]);
         let count = |port: u8| {
             let counted = path.filter(|&path| path == port).and_then(|_| self.hops(fabric, at, target));
-            counted.unwrap_or_else(|| match fabric.peers(at)[usize::from(port)] {
-                Peer::Switch(next, _) => u32::from(hops.least(next as usize, target)) + 1,
+            counted.unwrap_or_else(|| match fabric.peers(at).get(usize::from(port)) {
+                Some(&Peer::Switch(next, _)) => u32::from(hops.least(next as usize, target)) + 1,
                 _ => u32::from(NO_PATH),
             })
         };

@@ -36,6 +36,18 @@ fn every_form_is_read_as_it_is_written() {
     assert_eq!(TableFile::read(directed.as_bytes(), "t").unwrap().tables.len(), 2);
 }
 
+/// Given tables may name ports that a switch does not have.
+#[test]
+fn ports_that_are_not_there_have_no_hops() {
+    let subnet = subnet();
+    let mut tables = Engine::MinHop.route(&subnet, &Options::default()).unwrap().tables;
+    for switch in 0..2 {
+        tables.row_mut(switch)[1..].fill(200);
+    }
+    let text = tables.to_text(&subnet, TableForm::Fdbs).unwrap();
+    assert_eq!(text.matches("200  : ").count(), 2 * usize::from(tables.max_lid()), "{text}");
+}
+
 #[test]
 fn faults_of_files_are_named_with_their_line() {
     let subnet = subnet();

@@ -225,7 +225,8 @@ impl Device {
     }
 
     /// Packets that are held until those before them have come.
-    pub fn held_packets(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn held_packets(&self) -> usize {
         self.qps.iter().flatten().map(|qp| qp.held.len()).sum()
     }
 
