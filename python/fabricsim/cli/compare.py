@@ -11,6 +11,7 @@ from rich.table import Table
 
 from fabricsim.cli.console import output, tell
 from fabricsim.cli.numbers import fixed, missing, percent, shown
+from fabricsim.cli.pictures import Drawing, LabelOption, StyleOption, WidthOption, drawing_if
 from fabricsim.cli.repeated import repeat
 from fabricsim.cli.repeated_tables import of_entries, print_sets
 from fabricsim.cli.state import Json, Seeds, show
@@ -41,6 +42,9 @@ def compare(
         Path | None,
         typer.Option("--out", metavar="PICTURE", help="Draw throughput over time there: .png, .svg or .pdf."),
     ] = None,
+    style: StyleOption = "screen",
+    width: WidthOption = None,
+    label: LabelOption = None,
 ) -> None:
     """Put runs side by side: what their experiments differ in, and who gets which throughput in each.
 
@@ -51,20 +55,24 @@ def compare(
         raise InputError(
             f"{out}: pictures are {', '.join(FORMATS)}: choose a name that ends with one of them"
         )
+    pictures = drawing_if(out is not None, "--out", style, width, label)
     if seeds is not None or any(map(is_set, runs)):
-        _compare_sets(runs, seeds, json, out)
+        _compare_sets(runs, seeds, json, out, pictures)
         return
     found = compare_runs(runs)
     show(json, found.as_dict, lambda: print_comparison(found, output()))
-    if out is not None:
+    if out is not None and pictures is not None:
         from fabricsim.plots import save  # noqa: PLC0415 - matplotlib takes long to import
         from fabricsim.plots.comparison import comparison  # noqa: PLC0415
 
         say = tell if json else output().print
-        say(f"picture: {save(comparison(found), out)}")
+        with pictures.look():
+            say(f"picture: {save(comparison(found), out)}")
 
 
-def _compare_sets(runs: list[Path], seeds: int | None, json: bool, out: Path | None) -> None:
+def _compare_sets(
+    runs: list[Path], seeds: int | None, json: bool, out: Path | None, pictures: Drawing | None
+) -> None:
     """Sets of repetitions, those of runs created here."""
     if not 2 <= len(runs) <= MOST_RUNS:
         raise InputError(f"{len(runs)} sets cannot be compared: give 2 to {MOST_RUNS}")
@@ -81,12 +89,13 @@ def _compare_sets(runs: list[Path], seeds: int | None, json: bool, out: Path | N
         sets = [repeat(experiment_of(load(run)), seeds, out=None, force=False, memory=None) for run in runs]
     found = compare_repeated(sets, labels)
     show(json, found.as_dict, lambda: print_sets(found, output()))
-    if out is not None:
+    if out is not None and pictures is not None:
         from fabricsim.plots import save  # noqa: PLC0415 - matplotlib takes long to import
         from fabricsim.plots.sets_of_seeds import sets_of_seeds  # noqa: PLC0415
 
         say = tell if json else output().print
-        say(f"picture: {save(sets_of_seeds(found), out)}")
+        with pictures.look():
+            say(f"picture: {save(sets_of_seeds(found), out)}")
 
 
 def print_comparison(found: Comparison, console: Console) -> None:

@@ -16,6 +16,7 @@ from fabricsim.cli.console import complain, tell
 from fabricsim.cli.files import write
 from fabricsim.cli.mpi_replay import replay
 from fabricsim.cli.mpi_report import Force, Goal, OutFolder, Paraver, Perfetto, Plot, Report, Requested
+from fabricsim.cli.pictures import FormatOption, LabelOption, StyleOption, WidthOption, drawing_if
 from fabricsim.cli.state import Json, Memory, Set, print_json
 from fabricsim.errors import InputError
 from fabricsim.mpi.collectives.decisions import SETS
@@ -91,6 +92,10 @@ def run(
     report: Report = False,
     out: OutFolder = None,
     plot: Plot = False,
+    format: FormatOption = "png",
+    style: StyleOption = "screen",
+    width: WidthOption = None,
+    label: LabelOption = None,
     goal: Goal = None,
     perfetto: Perfetto = None,
     paraver: Paraver = None,
@@ -99,7 +104,8 @@ def run(
     json: Json = False,
 ) -> None:
     """Run a script in each of several ranks. In it `from mpi4py import MPI` is Fabricsim's."""
-    requested = Requested(report, out, plot, goal, perfetto, paraver, force)
+    pictures = drawing_if(plot, "--plot", style, width, label, format)
+    requested = Requested(report, out, pictures, goal, perfetto, paraver, force)
     place = _network(experiment, network, set, placement, memory, verbs_log is not None)
     options: dict[str, Any] = {
         "args": args or (),

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from fabricsim.cli.console import output, tell
 from fabricsim.cli.mpi_report import Force, OutFolder, Paraver, Perfetto, Plot, Report, Requested
+from fabricsim.cli.pictures import LabelOption, StyleOption, WidthOption, drawing_if
 from fabricsim.cli.state import EXIT_CODES, Json, Set, show
 from fabricsim.errors import InputError
 from fabricsim.mpi.run import network_of
@@ -78,13 +79,17 @@ def replay(
     report: Report = False,
     out: OutFolder = None,
     plot: Plot = False,
+    style: StyleOption = "screen",
+    width: WidthOption = None,
+    label: LabelOption = None,
     perfetto: Perfetto = None,
     paraver: Paraver = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
     """Replay traces of MPI programs on a network. Exit code 3 if operations have no match."""
-    requested = Requested(report, out, plot, None, perfetto, paraver, force)
+    pictures = drawing_if(plot, "--plot", style, width, label)
+    requested = Requested(report, out, pictures, None, perfetto, paraver, force)
     _check(experiment, network, as_run, bool(placement or set), requested, len(trace))
     if no_compute and compute_scale != 1.0:
         raise InputError("--no-compute and --compute-scale exclude each other: give one of them")

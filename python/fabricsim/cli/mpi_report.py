@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from fabricsim.cli.console import output, tell
+from fabricsim.cli.pictures import Drawing
 from fabricsim.cli.state import tell_results
 from fabricsim.errors import InputError
 from fabricsim.ranks import RankReport, write_goal, write_paraver, write_perfetto
@@ -43,14 +44,15 @@ class Requested:
 
     report: bool = False
     out: Path | None = None
-    plot: bool = False
+    pictures: Drawing | None = None
+    """How its pictures are drawn; None: not at all."""
     goal: Path | None = None
     perfetto: Path | None = None
     paraver: Path | None = None
     force: bool = False
 
     def __post_init__(self) -> None:
-        if self.plot and self.out is None:
+        if self.pictures is not None and self.out is None:
             raise InputError("--plot: only with --out")
         if self.paraver is not None and self.paraver.suffix != ".prv":
             raise InputError(f"--paraver {self.paraver}: the name must end in .prv")
@@ -96,8 +98,9 @@ class Requested:
         if self.out is not None:
             stored = report.store(self.out, fabric, name=name, force=self.force)
             say = tell_results(self.out, json)
-            if self.plot:
+            if self.pictures is not None:
                 from fabricsim.plots import save_plots  # noqa: PLC0415 - matplotlib takes long to import
 
-                for picture in save_plots(stored, self.out):
-                    say(f"picture: {picture}")
+                with self.pictures.look():
+                    for picture in save_plots(stored, self.out, self.pictures.format):
+                        say(f"picture: {picture}")

@@ -3,33 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from fabricsim.cli.console import output, tell
-
-StyleOption = Annotated[
-    Literal["screen", "paper", "slides"],
-    typer.Option("--style", help="Sizes of text, lines and figures: for a screen, a paper, or slides."),
-]
-WidthOption = Annotated[
-    str | None,
-    typer.Option(
-        "--width",
-        metavar="WIDTH",
-        help="Width of the pictures: column (89 mm), page (183 mm), '120 mm', '3.5 in'.",
-    ),
-]
-LabelOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--label", metavar="NAME=TEXT", help="Write TEXT for a flow, host, link, title or axis. Repeatable."
-    ),
-]
-FormatOption = Annotated[
-    Literal["png", "svg", "pdf"], typer.Option("--format", help="Format of the pictures.")
-]
+from fabricsim.cli.pictures import FormatOption, LabelOption, StyleOption, WidthOption, drawing
 
 
 def plot(
@@ -74,10 +53,9 @@ def plot(
     label: LabelOption = None,
 ) -> None:
     """Draw the pictures of a run or a sweep, or the packets of a capture one by one."""
-    from fabricsim.plots import Look, Part, label_of, look, plot_folder, width_of  # noqa: PLC0415 - matplotlib
+    from fabricsim.plots import Part, plot_folder  # noqa: PLC0415 - matplotlib takes long to import
 
     part = Part(begin, end, tuple(host or ()))
-    chosen = Look(style, None if width is None else width_of(width), label_of(label or ()))
-    with look(chosen):
+    with drawing(style, width, label).look():
         for picture in plot_folder(run, out, format, metric, kind, part, switches, say=tell):
             output().print(f"picture: {picture}", markup=False)

@@ -8,6 +8,7 @@ import typer
 
 from fabricsim.cli.console import complain, output, tell
 from fabricsim.cli.interrupt import INTERRUPTED, Interrupt
+from fabricsim.cli.pictures import Drawing
 from fabricsim.cli.progress import count_progress
 from fabricsim.cli.repeated_tables import print_repeated
 from fabricsim.cli.state import EXIT_CODES, in_folder, show, tell_results
@@ -25,10 +26,13 @@ def run_repeated(
     json: bool,
     force: bool,
     memory: str | None,
-    plot: bool,
+    pictures: Drawing | None,
     bound: bool,
 ) -> None:
-    """Runs an experiment with several seeds, prints means with confidence intervals, writes the folder of a sweep."""
+    """Runs an experiment with several seeds, prints means with confidence intervals, writes the folder of a sweep.
+
+    `pictures`: how its pictures are drawn; None: not at all.
+    """
     result = repeat(experiment, seeds, out=out, force=force, memory=memory, bound=bound)
     assert result.folder is not None
     show(json, result.as_dict, lambda: print_repeated(result, output()))
@@ -38,11 +42,12 @@ def run_repeated(
         raise typer.Exit(INTERRUPTED)
     for row in result.points[result.points["status"] == "failed"].to_dict("records"):
         complain(f"failed: seed {row['seed']}: {row['message']}")
-    if plot and result.count("failed") < len(result.points):
+    if pictures is not None and result.count("failed") < len(result.points):
         from fabricsim.plots import save_sweep_plots  # noqa: PLC0415 - matplotlib takes long to import
 
-        for picture in save_sweep_plots(result, result.folder):
-            say(f"picture: {picture}")
+        with pictures.look():
+            for picture in save_sweep_plots(result, result.folder, pictures.format):
+                say(f"picture: {picture}")
     if result.count("failed"):
         raise typer.Exit(1)
     if result.count("deadlock"):

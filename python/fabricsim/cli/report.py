@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from fabricsim.cli.console import output, tell
+from fabricsim.cli.pictures import LabelOption, StyleOption, WidthOption, drawing
 from fabricsim.report import report as write_report
 
 
@@ -28,10 +29,15 @@ def report(
             "--view", help="Also write the viewer, view.html in the folder of a run; the page links to it."
         ),
     ] = False,
+    style: StyleOption = "screen",
+    width: WidthOption = None,
+    label: LabelOption = None,
 ) -> None:
     """Write a run or a sweep as one HTML page with everything in it."""
+    pictures = drawing(style, width, label)
     if view:
         from fabricsim.viewer import view as write_view  # noqa: PLC0415 - only with --view
 
         output().print(f"viewer: {write_view(run, say=tell)}", markup=False)
-    output().print(f"page: {write_report(run, out, bound=bound)}", markup=False)
+    with pictures.look():
+        output().print(f"page: {write_report(run, out, bound=bound)}", markup=False)

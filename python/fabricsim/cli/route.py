@@ -18,6 +18,7 @@ from fabricsim.cli.console import caution, output, tell
 from fabricsim.cli.files import ForceFile, write
 from fabricsim.cli.findings import print_findings
 from fabricsim.cli.numbers import fixed
+from fabricsim.cli.pictures import Drawing, LabelOption, StyleOption, WidthOption, drawing_if
 from fabricsim.cli.route_checks import check, check_lmc, is_engine
 from fabricsim.cli.state import Json, Set, print_json
 from fabricsim.errors import InputError
@@ -64,6 +65,9 @@ def route(
     opensm_conf: options.OpensmConf = None,
     loads: options.Loads = None,
     plot: options.Plot = None,
+    style: StyleOption = "screen",
+    width: WidthOption = None,
+    label: LabelOption = None,
     simulate: options.Simulate = False,
     load: options.Load = None,
     duration: options.Duration = None,
@@ -73,6 +77,7 @@ def route(
 ) -> None:
     """Forwarding tables of a subnet as OpenSM computes them, or given ones: reach, balance, deadlock verdict."""
     check(fabric, options.by_name(locals()))
+    pictures = drawing_if(plot is not None, "--plot", style, width, label)
     files: dict[str, Any] = {"roots": roots, "torus": torus, "compute_nodes": compute_nodes}
     of_ports = {"port_shifting": port_shifting, "scatter_ports": scatter_ports or 0}
     lanes = {"vls": vls or 8, "nue_vls": 1 if nue_vls is None else nue_vls}
@@ -80,14 +85,7 @@ def route(
     demands = [] if matrix is None else read_matrix(matrix)
     overrides = [parse_assignment(text) for text in set or []]
     common = {**files, **of_ports, **lanes, **of_nodes, "matrix": demands, "overrides": overrides}
-    found = route_subnet(
-        fabric,
-        engine,
-        tables=tables,
-        path_sls=table_levels,
-        sl2vl=table_lanes,
-        **common,
-    )
+    found = route_subnet(fabric, engine, tables=tables, path_sls=table_levels, sl2vl=table_lanes, **common)
     check_lmc(fabric, lmc, found.report["lmc"], tables)
     _warn_of_lost_lmc(fabric_form, found.report["lmc"])
     for out, text in [
@@ -102,8 +100,8 @@ def route(
     answers = [found] if against is None else _compare(found, fabric, against, common)
     if simulate:
         _simulate(answers, load or 0.3, duration or "100 us")
-    if plot is not None:
-        _draw(answers, fabric, plot, force)
+    if plot is not None and pictures is not None:
+        _draw(answers, fabric, plot, pictures, force)
     _show(answers, json)
 
 
@@ -136,7 +134,7 @@ def _simulate(answers: Sequence[Routed], load: float, duration: str) -> None:
         answer.report["simulated"] = [asdict(one) for one in measured]
 
 
-def _draw(answers: Sequence[Routed], fabric: Path, out: Path, force: bool) -> None:
+def _draw(answers: Sequence[Routed], fabric: Path, out: Path, pictures: Drawing, force: bool) -> None:
     """Draws the loads of links of all answers."""
     from fabricsim.plots import link_loads, save  # noqa: PLC0415 - matplotlib takes long to import
 
@@ -146,7 +144,8 @@ def _draw(answers: Sequence[Routed], fabric: Path, out: Path, force: bool) -> No
     title = (
         f"{fabric.name}{' without ' if failed else ''}{', '.join(failed)}: loads of links between switches"
     )
-    save(link_loads(dict(zip(_names(answers), answers, strict=True)), title), out)
+    with pictures.look():
+        save(link_loads(dict(zip(_names(answers), answers, strict=True)), title), out)
     tell(f"written: {out}")
 
 

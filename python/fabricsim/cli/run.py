@@ -10,6 +10,7 @@ from fabricsim.cli.bound import print_reached, reached
 from fabricsim.cli.capture import notes
 from fabricsim.cli.console import output
 from fabricsim.cli.interrupt import Interrupt
+from fabricsim.cli.pictures import Drawing, FormatOption, LabelOption, StyleOption, WidthOption, drawing_if
 from fabricsim.cli.progress import run_progress
 from fabricsim.cli.repeated import run_repeated
 from fabricsim.cli.state import (
@@ -50,13 +51,25 @@ def run(
     bound: Annotated[
         bool, typer.Option("--bound", help="Say what part of the largest possible throughput was reached.")
     ] = False,
+    format: FormatOption = "png",
+    style: StyleOption = "screen",
+    width: WidthOption = None,
+    label: LabelOption = None,
 ) -> None:
     """Run an experiment, print a short table, write a run folder."""
+    pictures = drawing_if(plot, "--plot", style, width, label, format)
     experiment = read(file, [*(set or []), *([] if seed is None else [f"seed={seed}"])])
     warnings = warn(experiment)
     if seeds is not None:
         run_repeated(
-            experiment, seeds, out=out, json=json, force=force, memory=memory, plot=plot, bound=bound
+            experiment,
+            seeds,
+            out=out,
+            json=json,
+            force=force,
+            memory=memory,
+            pictures=pictures,
+            bound=bound,
         )
         return
     failed: NotStoredError | None = None
@@ -92,21 +105,22 @@ def run(
         print_reached(part, output())
     if failed is not None:
         raise failed
-    _finish(result, json, plot)
+    _finish(result, json, pictures)
 
 
-def _finish(result: Result, json: bool, plot: bool) -> None:
+def _finish(result: Result, json: bool, pictures: Drawing | None) -> None:
     assert result.folder is not None
     say = tell_results(result.folder, json)
     if (report := result.manifest.get("capture")) and not json:
         say(f"capture: {result.folder / report['file']}")
         for line in notes(report):
             say(f"  {line}")
-    if plot:
+    if pictures is not None:
         from fabricsim.plots import save_plots  # noqa: PLC0415 - matplotlib takes long to import
 
-        for picture in save_plots(result, result.folder):
-            say(f"picture: {picture}")
+        with pictures.look():
+            for picture in save_plots(result, result.folder, pictures.format):
+                say(f"picture: {picture}")
     if defect := result.manifest["summary"].get("defect"):
         raise FabricsimError(f"a defect of the simulator, please report it: {defect}")
     if stopped := result.manifest.get("stopped"):

@@ -13,6 +13,7 @@ import typer
 from fabricsim import catalogue
 from fabricsim.cli.console import complain, output, tell
 from fabricsim.cli.interrupt import INTERRUPTED, Interrupt
+from fabricsim.cli.pictures import Drawing, FormatOption, LabelOption, StyleOption, WidthOption, drawing
 from fabricsim.cli.points import random_points, spelled_points, values_by_key
 from fabricsim.cli.progress import count_progress
 from fabricsim.cli.state import (
@@ -100,6 +101,10 @@ def sweep(
         typer.Option("--bound", help="Add what part of the largest possible throughput each point reached."),
     ] = False,
     plot: Metrics = None,
+    format: FormatOption = "png",
+    style: StyleOption = "screen",
+    width: WidthOption = None,
+    label: LabelOption = None,
     out: Out = None,
     json: Json = False,
     force: Force = False,
@@ -108,6 +113,7 @@ def sweep(
 
     Exit code: 0 all points ran, 1 some failed, 3 none failed but some came to a deadlock, 130 interrupted.
     """
+    pictures = drawing(style, width, label, format)
     experiment = read(file, set)
     warn(experiment)
     drawn = random_points(experiment, random, samples, random_seed, latin_hypercube)
@@ -139,7 +145,8 @@ def sweep(
     folder = result.folder
     assert folder is not None
     show(json, result.as_dict, lambda: print_sweep(result, output()))
-    _finish(result, folder, json, plot, stopped=bound and result.complete and interrupt.asked())
+    stopped = bound and result.complete and interrupt.asked()
+    _finish(result, folder, json, plot, pictures, stopped=stopped)
 
 
 def _check_metrics(metrics: Sequence[str], given: Sequence[str]) -> None:
@@ -160,7 +167,13 @@ def _check_metrics(metrics: Sequence[str], given: Sequence[str]) -> None:
 
 
 def _finish(
-    result: SweepResult, folder: Path, json: bool, metrics: list[str] | None, *, stopped: bool
+    result: SweepResult,
+    folder: Path,
+    json: bool,
+    metrics: list[str] | None,
+    pictures: Drawing,
+    *,
+    stopped: bool,
 ) -> None:
     """`stopped`: all points are done, and their bounds may not be."""
     say = tell_results(folder, json)
@@ -175,8 +188,9 @@ def _finish(
     if failed < len(result.points):
         from fabricsim.plots import save_sweep_plots  # noqa: PLC0415 - matplotlib takes long to import
 
-        for picture in save_sweep_plots(result, folder, metrics=metrics):
-            say(f"picture: {picture}")
+        with pictures.look():
+            for picture in save_sweep_plots(result, folder, pictures.format, metrics):
+                say(f"picture: {picture}")
     if failed:
         complain(f"{failed} of {len(result.points)} points failed: see their messages in the table")
     if unbounded:

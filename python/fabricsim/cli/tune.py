@@ -18,6 +18,7 @@ from rich.table import Table
 from fabricsim.cli.console import complain, errors, output, tell
 from fabricsim.cli.interrupt import INTERRUPTED, Interrupt
 from fabricsim.cli.numbers import percent, plain, seconds
+from fabricsim.cli.pictures import Drawing, FormatOption, LabelOption, StyleOption, WidthOption, drawing
 from fabricsim.cli.progress import Pace
 from fabricsim.cli.state import (
     Dask,
@@ -70,6 +71,10 @@ def tune(
         str | None,
         typer.Option("--study", metavar="NAME", help="Name of the study there; by default the experiment's."),
     ] = None,
+    format: FormatOption = "png",
+    style: StyleOption = "screen",
+    width: WidthOption = None,
+    label: LabelOption = None,
     out: Out = None,
     json: Json = False,
     force: Force = False,
@@ -79,6 +84,7 @@ def tune(
 
     Exit code: 0 done, 1 every trial failed, 130 interrupted.
     """
+    pictures = drawing(style, width, label, format)
     experiment = read(file, set)
     warn(experiment)
     if trials is not None:
@@ -104,10 +110,10 @@ def tune(
     folder = result.folder
     assert folder is not None
     show(json, result.as_dict, lambda: print_study(result, output()))
-    _finish(result, folder, json)
+    _finish(result, folder, json, pictures)
 
 
-def _finish(result: TuneResult, folder: Path, json: bool) -> None:
+def _finish(result: TuneResult, folder: Path, json: bool, pictures: Drawing) -> None:
     say = tell_results(folder, json)
     if result.manifest["opensm"] is not None:
         say(f"for OpenSM: {folder / OPENSM_FILE}")
@@ -118,8 +124,9 @@ def _finish(result: TuneResult, folder: Path, json: bool) -> None:
         raise typer.Exit(INTERRUPTED)
     from fabricsim.plots import save_tune_plots  # noqa: PLC0415 - matplotlib takes long to import
 
-    for picture in save_tune_plots(result, folder):
-        say(f"picture: {picture}")
+    with pictures.look():
+        for picture in save_tune_plots(result, folder, pictures.format):
+            say(f"picture: {picture}")
 
 
 @contextmanager

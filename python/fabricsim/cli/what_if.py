@@ -12,6 +12,7 @@ from fabricsim.cli.compare import FORMATS
 from fabricsim.cli.console import output, tell
 from fabricsim.cli.interrupt import INTERRUPTED, Interrupt
 from fabricsim.cli.numbers import fixed, missing, nanoseconds, percent
+from fabricsim.cli.pictures import LabelOption, StyleOption, WidthOption, drawing_if
 from fabricsim.cli.progress import count_progress
 from fabricsim.cli.state import (
     Dask,
@@ -55,6 +56,9 @@ def what_if(
         Path | None,
         typer.Option("--out", metavar="PICTURE", help="Draw the worst there: .png, .svg or .pdf."),
     ] = None,
+    style: StyleOption = "screen",
+    width: WidthOption = None,
+    label: LabelOption = None,
     json: Json = False,
 ) -> None:
     """Run an experiment with each single failure of a link or switch: a table, worst first.
@@ -65,6 +69,7 @@ def what_if(
         raise InputError(
             f"{out}: pictures are {', '.join(FORMATS)}: choose a name that ends with one of them"
         )
+    pictures = drawing_if(out is not None, "--out", style, width, label)
     experiment = read(file, set)
     warn(experiment)
     where = executor(jobs, dask, slurm, slurm_option)
@@ -73,12 +78,13 @@ def what_if(
             experiment, each, executor=where, memory=memory, on_point=on_point, stop=interrupt.asked
         )
     show(json, found.as_dict, lambda: print_what_if(found, top, output()))
-    if out is not None and len(found.failures):
+    if out is not None and pictures is not None and len(found.failures):
         from fabricsim.plots import save  # noqa: PLC0415 - matplotlib takes long to import
         from fabricsim.plots.failures import failures  # noqa: PLC0415
 
         say = tell if json else output().print
-        say(f"picture: {save(failures(found, top), out)}")
+        with pictures.look():
+            say(f"picture: {save(failures(found, top), out)}")
     if not found.complete:
         tell(f"interrupted: {len(found.failures)} failures were run")
         raise typer.Exit(INTERRUPTED)
