@@ -131,14 +131,34 @@ def test_flows_that_are_not_in_all_runs_are_counted(runs: list[fs.Result]) -> No
     assert set(found.series["source"]) == {"H0"}
 
 
-def test_runs_without_a_flow_in_common(runs: list[fs.Result]) -> None:
+def test_runs_without_a_flow_in_common_have_totals(runs: list[fs.Result], tmp_path: Path) -> None:
     others = runs[0].flows.assign(source=["X0", "X1"])
     other = replace(runs[0], frames={**runs[0].frames, "flows": others})
-    with pytest.raises(fs.InputError, match="no flow in common: small has X0->H1, X1->H0, small has H0->H1"):
-        fs.compare([other, runs[1]])
+    found = fs.compare([other, runs[1]])
+    assert found.note.startswith(
+        "these runs have no flow in common: small has X0->H1, X1->H0, small has H0->H1"
+    )
+    assert found.flows.empty
+    assert list(found.totals.loc["accepted_load"]) == [0.2, 0.4]
+    assert found.as_dict()["flows"] == []
+    with pytest.raises(fs.InputError, match=r"no flow in common.*so there is no throughput of flows to draw"):
+        plots.comparison(found)
     by_source = replace(runs[0], frames={**runs[0].frames, "flows": runs[0].flows.assign(destination="*")})
-    with pytest.raises(fs.InputError, match=r'by source only: run all with measure\.flows = "pairs"'):
-        fs.compare([by_source, runs[1]])
+    assert 'by source only: run all with measure.flows = "pairs"' in fs.compare([by_source, runs[1]]).note
+    assert fs.compare(runs).note == ""
+
+
+@pytest.mark.usefixtures("real")
+def test_topologies_are_compared_by_entry(command: Command, small: Path) -> None:
+    ring = "topology={ring={switches=9}}"
+    assert command("run", small, "--out", "mesh").code == 0
+    assert command("run", small, "--set", ring, "--set", "switch.virtual_lanes=2", "--out", "ring").code == 0
+    ran = command("compare", "mesh", "ring")
+    assert ran.code == 0, ran.err
+    assert "topology.ring.switches" in ran.out
+    assert "mean hops" in ran.out
+    assert "these runs have no flow in common: mesh has H(0,0).0->" in ran.out
+    assert "not in all of the others" not in ran.out
 
 
 def test_what_is_no_comparison(runs: list[fs.Result]) -> None:

@@ -64,3 +64,65 @@ def test_known_metrics(name: str) -> None:
 def test_a_parameter_may_be_drawn(command: Command, small: Path) -> None:
     ran = command("sweep", small, "--vary", "traffic.0.load=0.1,0.2", "--plot", "traffic.0.load", "--jobs", 1)
     assert ran.code == 0, ran.err
+
+
+RING = """
+[topology.ring]
+switches = 6
+
+[[traffic]]
+pattern = "uniform"
+load = 0.1
+message = "2 KiB"
+
+[run]
+duration = "5 us"
+"""
+
+
+def test_check_refuses_what_run_refuses(command: Command, small: Path) -> None:
+    small.write_text(RING)
+    checked, ran = command("check", small), command("run", small)
+    assert checked.code == ran.code == 2
+    assert checked.err == ran.err
+    assert "run.allow_deadlock: deadlock is possible: a cycle of " in checked.err
+    for allowed in ("run.allow_deadlock=true", "switch.virtual_lanes=2"):
+        assert command("check", small, "--set", allowed).out == f"{small}: good\n"
+    # A sweep runs its points, not the experiment itself.
+    small.write_text(RING + '\n[sweep]\n"switch.virtual_lanes" = [2, 3]\n')
+    assert command("check", small).out == f"{small}: good, a sweep of 2 points\n"
+
+
+def test_points_that_fail_for_one_reason_are_one_message(command: Command, small: Path) -> None:
+    small.write_text(RING)
+    ran = command("sweep", small, "--vary", "traffic.0.load=0.1,0.2,0.3", "--jobs", 1, "--out", "s")
+    assert ran.code == 1
+    assert ran.err.count("deadlock is possible") == 1
+    assert f"failed: traffic.0.load 0.1 and 2 more: {small}: run.allow_deadlock" in ran.err
+    assert "3 of 3 points failed" in ran.err
+    ran = command("run", small, "--seeds", 2, "--out", "r")
+    assert ran.code == 1
+    assert "failed: seed 1 and 1 more: " in ran.err
+    assert ran.out == "2 runs failed and are not in the means\nresults: r\n"
+    ran = command("sweep", small, "--vary", "switch.virtual_lanes=1,2", "--jobs", 1, "--out", "t")
+    assert ran.err.count("failed: switch.virtual_lanes 1: ") == 1
+
+
+def test_a_sweep_of_jobs_shows_their_time(command: Command, small: Path, tmp_path: Path) -> None:
+    job = (
+        SMALL.partition("[[traffic]]")[0]
+        + """
+[[jobs]]
+program = { barrier = {} }
+
+[run]
+duration = "1 ms"
+"""
+    )
+    for text, picture in ((job, "job_time_ns.png"), (SMALL, "latency_ns.mean.png")):
+        small.write_text(text)
+        out = picture.partition(".")[0]
+        ran = command("sweep", small, "--vary", "seed=1,2", "--jobs", 1, "--out", out)
+        assert ran.code == 0, ran.err
+        pictures = {path.name for path in (tmp_path / out).glob("*.png")}
+        assert pictures == {"accepted_load.png", picture}

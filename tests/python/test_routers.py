@@ -100,7 +100,7 @@ def test_a_run_shows_and_keeps_them(file: Path, command: Command, tmp_path: Path
     assert ran.code == 0, ran.err
     assert "routers, in cycles of their clock" in ran.out
     for direction in DIRECTIONS:
-        assert f"│ {direction} " in ran.out
+        assert f"\n {direction} " in ran.out
     kept = fs.load(tmp_path / "kept")
     assert list(kept.router_dimensions["direction"]) == DIRECTIONS
     assert kept.columns("router_ports").loc["stalled_cycles", "unit"] == "cycles"

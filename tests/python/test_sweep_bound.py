@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,6 @@ def test_a_point_without_a_bound_says_why(command: Command, small: Path) -> None
 def test_the_command_prints_it(command: Command, small: Path) -> None:
     small.write_text(SMALL)
     arguments = ("sweep", small, "--vary", "traffic.0.load=0.1,0.3", "--jobs", "1", "--bound")
-    assert "of the bound" in command(*arguments, "--out", "a").out
+    assert re.search(r" of the .*\n.* bound ", command(*arguments, "--out", "a").out)
     points = json.loads(command(*arguments, "--out", "b", "--json").out)["points"]
     assert all(0.9 < point["bound_fraction"] <= 1.1 for point in points)

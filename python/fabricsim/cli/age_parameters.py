@@ -13,6 +13,7 @@ from fabricsim.age_parameters import age_parameters as parameters_of
 from fabricsim.age_parameters.clock import MIDDLE, unrounded
 from fabricsim.age_parameters.network import is_file
 from fabricsim.cli.console import output, tell
+from fabricsim.cli.layout import narrow
 from fabricsim.cli.numbers import fixed, nanoseconds, percent, plain
 from fabricsim.cli.state import Json, Set, show
 from fabricsim.errors import InputError
@@ -133,18 +134,12 @@ def print_parameters(found: AgeParameters, console: Console) -> None:
 
 
 def _print_dimensions(found: AgeParameters, console: Console) -> None:
-    table = Table(title=f"{found.network.title}, {found.network.nodes:,} nodes, uniform traffic")
-    table.add_column("dimension")
-    headings = ("hops\n(4-7)", "hops\nexact", "channel load\n(8, 9)", "load\nexact", "ejected here\n(10-12)")
-    for heading in (
-        *headings,
-        "of a port\n(13)",
-        "limit GB/s\n(14-16)",
-        "by load\n(2.3)",
-        "by order\n(3.1)",
-        "bias",
-    ):
-        table.add_column(heading, justify="right")
+    headings = [
+        *("hops\n(4-7)", "hops\nexact", "channel\nload\n(8, 9)", "load\nexact", "ejected\nhere\n(10-12)"),
+        *("of a\nport\n(13)", "limit\nGB/s\n(14-16)", "by\nload\n(2.3)", "by\norder\n(3.1)", "bias"),
+    ]
+    title = f"{found.network.title}, {found.network.nodes:,} nodes, uniform traffic"
+    table = narrow(title, texts=["dimension"], numbers=headings)
     for row in found.dimensions.to_dict("records"):
         table.add_row(
             f"{row['dimension']} {row['kind']} {row['radix']}",
@@ -173,18 +168,16 @@ def _print_dimensions(found: AgeParameters, console: Console) -> None:
 
 
 def _print_outputs(found: AgeParameters, console: Console) -> None:
-    table = Table("output port", "input ports that compete for it", title="dimension order (table 3)")
-    table.add_column("inputs", justify="right")
+    texts = ["output port", "input ports that compete for it"]
+    table = narrow("dimension order (table 3)", texts=texts, numbers=["inputs"])
     for row in found.outputs.to_dict("records"):
         table.add_row(str(row["output"]), str(row["inputs"]), str(row["count"]))
     console.print(table)
 
 
 def _print_worst(found: AgeParameters, console: Console) -> None:
-    table = Table("way", title="worst case with round robin (3, corrected)")
-    headings = ("hops", "share 1/(2n)^H", "latency of a packet", "share by table 3", "latency of a packet")
-    for heading in headings:
-        table.add_column(heading, justify="right")
+    headings = ["hops", "share 1/(2n)^H", "latency of a packet", "share by table 3", "latency of a packet"]
+    table = narrow("worst case with round robin (3, corrected)", texts=["path"], numbers=headings)
     for row in found.worst.to_dict("records"):
         table.add_row(
             str(row["way"]),
@@ -198,9 +191,9 @@ def _print_worst(found: AgeParameters, console: Console) -> None:
 
 
 def _print_queueing(found: AgeParameters, console: Console) -> None:
-    table = Table(title=f"queueing delay in packet times of {found.router.packet} cycles (2)")
-    for heading in ("load", "as printed: M/M/1", "M/D/1 wait", "M/D/1 with service", "M/D/1 wait, cycles"):
-        table.add_column(heading, justify="right")
+    headings = ["load", "as printed: M/M/1", "M/D/1 wait", "M/D/1 with service", "M/D/1 wait, cycles"]
+    title = f"queueing delay in packet times of {found.router.packet} cycles (2)"
+    table = narrow(title, numbers=headings)
     for row in found.queueing.to_dict("records"):
         texts = [fixed(row[name]) for name in ("printed", "md1_wait", "md1_system")]
         table.add_row(fixed(row["load"], 2), *texts, fixed(row["md1_wait_cycles"], 1))

@@ -13,6 +13,7 @@ from fabricsim.bound import bound as bound_of
 from fabricsim.bound.compute import LIMIT_S
 from fabricsim.bound.reached import reached as reached_of
 from fabricsim.cli.console import output
+from fabricsim.cli.layout import narrow
 from fabricsim.cli.numbers import fixed, nanoseconds, percent, seconds
 from fabricsim.cli.state import ExperimentFile, Json, Set, read, show, warn
 from fabricsim.lazy import pandas as pd
@@ -75,11 +76,9 @@ def _print_flows(found: Bound, console: Console) -> None:
     if len(flows) > MOST_ROWS:
         note = f"the {MOST_ROWS} largest of {len(flows)} lines, each for flows with the same rates; --json has all"
         flows = flows.nlargest(MOST_ROWS, "count")
-    table = Table(title=str(found.facts["title"] or found.facts["topology"]), caption=note)
-    for heading in ("source", "destination", "entry"):
-        table.add_column(heading)
-    for heading in ("offered\nGb/s", "fair\nGb/s", "at largest\ntotal", "fair to\nsources"):
-        table.add_column(heading, justify="right")
+    headings = ["offered\nGb/s", "fair\nGb/s", "at largest\ntotal", "fair to\nsources"]
+    title = str(found.facts["title"] or found.facts["topology"])
+    table = narrow(title, note, texts=["source", "destination", "entry"], numbers=headings)
     table.add_column("limited by")
     for row in flows.to_dict("records"):
         rates = [fixed(row[name]) for name in ("demand_gbps", *_RATES)]
@@ -96,23 +95,24 @@ def _grouped(flows: pd.DataFrame) -> pd.DataFrame:
     summed = grouped.agg(
         entry=("entry", "first"),
         count=("count", "size"),
-        **{name: (name, _several) for name in ("source", "destination", "bottleneck")},
+        source=("source", lambda names: _several(names, "hosts")),
+        destination=("destination", lambda names: _several(names, "hosts")),
+        bottleneck=("bottleneck", lambda names: _several(names, "links")),
         **{f"mean_{name}": (name, "mean") for name in rates},
     )
     return summed.rename(columns=lambda name: name.removeprefix("mean_")).reset_index(drop=True)
 
 
-def _several(names: pd.Series[str]) -> str:
+def _several(names: pd.Series[str], what: str) -> str:
+    """The only name, or the number of several."""
     distinct = names.unique()
     first = str(distinct[0])
-    return first if len(distinct) == 1 else f"{first} ... ({len(distinct)})"
+    return first if len(distinct) == 1 else f"{len(distinct):,} {what}"
 
 
 def _print_entries(found: Bound, console: Console) -> None:
-    table = Table(title="by traffic entry, Gb/s in all")
-    table.add_column("entry")
-    for heading in ("flows", "offered", "fair", "at largest\ntotal", "fair to\nsources"):
-        table.add_column(heading, justify="right")
+    headings = ["flows", "offered", "fair", "at largest\ntotal", "fair to\nsources"]
+    table = narrow("by traffic entry, Gb/s in all", texts=["entry"], numbers=headings)
     for row in found.entries.to_dict("records"):
         rates = [fixed(row[name]) for name in ("demand_gbps", *_RATES)]
         table.add_row(str(row["entry"]), f"{row['flows']:,}", *rates)

@@ -110,8 +110,11 @@ def print_comparison(found: Comparison, console: Console) -> None:
     entries = of_entries(found.totals.index)
     if entries:
         console.print(_totals(found, marks, entries, "by entry: what differs"))
-    console.print(_flows(found, marks))
-    for label, count in found.missing.items():
+    if found.note:
+        console.print(found.note, markup=False)
+    else:
+        console.print(_flows(found, marks))
+    for label, count in {} if found.note else found.missing.items():
         mark = marks[found.labels.index(label)]
         console.print(f"{count:,} flows of {mark} are not in all of the others, and not shown")
     if len(found.totals):

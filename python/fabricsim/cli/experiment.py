@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 
@@ -10,7 +11,9 @@ from fabricsim.cli.console import caution, output
 from fabricsim.cli.files import ForceFile, OutFile, write
 from fabricsim.cli.state import ExperimentFile, Json, Set, print_json, read, show, warn
 from fabricsim.cli.tables import print_facts
+from fabricsim.errors import InputError
 from fabricsim.native import schema as experiment_schema
+from fabricsim.spec import Experiment
 
 
 def check(file: ExperimentFile, set: Set = None, json: Json = False) -> None:
@@ -24,6 +27,8 @@ def check(file: ExperimentFile, set: Set = None, json: Json = False) -> None:
         swept = plan(experiment)
         swept.check(experiment)
     warnings = warn(experiment)
+    if swept is None:
+        _check_deadlock(experiment, facts)
     points = None if swept is None else len(swept.points())
     text = f"{file}: good" + (
         "" if points is None else f", a sweep of {points:,} point{'' if points == 1 else 's'}"
@@ -33,6 +38,20 @@ def check(file: ExperimentFile, set: Set = None, json: Json = False) -> None:
         lambda: {**facts, "warnings": warnings, **({} if points is None else {"points": points})},
         lambda: output().print(text, markup=False),
     )
+
+
+def _check_deadlock(experiment: Experiment, facts: Mapping[str, Any]) -> None:
+    """Refuses an experiment that `run` would refuse, with the same message.
+
+    Raises:
+        InputError: its routes may deadlock, and it does not allow that.
+    """
+    verdict = experiment.describe()["deadlock"]
+    if verdict["free"] is False and not facts["run"]["allow_deadlock"]:
+        raise InputError(
+            f"{experiment.file}: run.allow_deadlock: {verdict['verdict']}\n"
+            "Use another routing or more virtual lanes, or set run.allow_deadlock = true to run it as it is."
+        )
 
 
 def describe(file: ExperimentFile, set: Set = None, json: Json = False) -> None:

@@ -32,6 +32,18 @@ def fixed(value: Any, digits: int = 3) -> str:
     return "-" if missing(value) else f"{float(value):,.{digits}f}"
 
 
+def significant(value: float, digits: int = 4) -> str:
+    """A number with some significant digits; large ones without an exponent."""
+    if 10.0**digits <= abs(value) < 1e15:
+        return f"{float(f'{value:.{digits}g}'):,.0f}"
+    return f"{value:,.{digits}g}"
+
+
+def rate(value: Any) -> str:
+    """A rate in Gb/s of one flow or of all, in at most seven characters below a million; a dash for none."""
+    return fixed(value, 2 if missing(value) or value < 9999.5 else 0)
+
+
 def percent(value: Any) -> str:
     """A fraction as a percentage; a dash for none."""
     return "-" if missing(value) else f"{float(value):.1%}"
@@ -42,7 +54,7 @@ def plain(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:,.6g}"
+        return significant(value, 6)
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, list):
@@ -60,7 +72,7 @@ def shown(value: Any, entry: Entry) -> str:
         return percent(value)
     if entry.unit in ("ns", "s"):
         return seconds(float(value) * (1e-9 if entry.unit == "ns" else 1.0))
-    return f"{value:,.4g}" if isinstance(value, float) else plain(value)
+    return significant(value) if isinstance(value, float) else plain(value)
 
 
 def stacked(entry: Entry) -> str:

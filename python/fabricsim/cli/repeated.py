@@ -17,6 +17,9 @@ from fabricsim.spec import Experiment
 from fabricsim.sweep import SweepResult
 from fabricsim.sweep import sweep as run_sweep
 
+MOST_MESSAGES = 5
+"""Messages of failed points that are reported."""
+
 
 def run_repeated(
     experiment: Experiment,
@@ -40,8 +43,7 @@ def run_repeated(
     if not result.complete:
         tell(f"{len(result.points)} of {seeds} runs are done; give --out {result.folder} to go on")
         raise typer.Exit(INTERRUPTED)
-    for row in result.points[result.points["status"] == "failed"].to_dict("records"):
-        complain(f"failed: seed {row['seed']}: {row['message']}")
+    complain_of_failed(result)
     if pictures is not None and result.count("failed") < len(result.points):
         from fabricsim.plots import save_sweep_plots  # noqa: PLC0415 - matplotlib takes long to import
 
@@ -53,6 +55,17 @@ def run_repeated(
     if result.count("deadlock"):
         tell(f"{result.count('deadlock')} of {seeds} runs came to a deadlock")
         raise typer.Exit(EXIT_CODES["deadlock"])
+
+
+def complain_of_failed(result: SweepResult) -> None:
+    """Reports why points failed: each message once, with the first point that has it and the number of the others."""
+    told: dict[str, list[str]] = {}
+    for row in result.points[result.points["status"] == "failed"].to_dict("records"):
+        what = ", ".join(f"{key} {row[key]}" for key in result.parameters)
+        told.setdefault(str(row["message"]), []).append(what)
+    for message, points in list(told.items())[:MOST_MESSAGES]:
+        more = f" and {len(points) - 1:,} more" if len(points) > 1 else ""
+        complain(f"failed: {points[0]}{more}: {message}")
 
 
 def repeat(

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.table import Table
 
 from fabricsim.catalogue import FRACTION, Entry
-from fabricsim.cli.numbers import missing, nanoseconds, percent, plain
-from fabricsim.cli.traffic import narrow
+from fabricsim.cli.layout import key_heading, narrow, two_lines
+from fabricsim.cli.numbers import missing, nanoseconds, percent, plain, significant
 from fabricsim.compare import RepeatedComparison
 from fabricsim.lazy import pandas as pd
 from fabricsim.statistics import CONFIDENCE
@@ -28,7 +28,8 @@ def print_repeated(result: SweepResult, console: Console) -> None:
     """Means of totals and entries with their confidence intervals."""
     found = result.estimates()
     title = f"{result.manifest['name']}: means of {len(result.seeds)} seeds, ± {CONFIDENCE:.0%} confidence"
-    console.print(_points(result, found, title) if result.varied else _quantities(found, title))
+    if len(found):
+        console.print(_points(result, found, title) if result.varied else _quantities(found, title))
     if failed := result.count("failed"):
         console.print(f"{failed} runs failed and are not in the means", style="yellow", markup=False)
 
@@ -56,7 +57,7 @@ def print_sets(found: RepeatedComparison, console: Console) -> None:
     for mark, label in zip(MARKS, found.labels, strict=False):
         console.print(f"{mark}: {label}", markup=False)
     table = narrow(f"means of {seeds} seeds; differences seed by seed, {level} confidence")
-    table.add_column("quantity", overflow="fold")
+    table.add_column("quantity")
     marks = MARKS[: len(found.labels)]
     table.add_column(f"{marks[0]}", justify="right")
     for mark in marks[1:]:
@@ -98,9 +99,9 @@ def _points(result: SweepResult, found: pd.DataFrame, title: str) -> Table:
     left = len(groups) - MOST_ROWS
     table = narrow(title, f"the first {MOST_ROWS} of {len(groups)} points" if left > 0 else None)
     for key in result.varied:
-        table.add_column(key)
+        table.add_column(key_heading(key, result.varied))
     for name in names:
-        table.add_column(entry_of(name).heading, justify="right")
+        table.add_column(two_lines(entry_of(name)), justify="right")
     for values, group in groups[:MOST_ROWS]:
         rows = {row["metric"]: row for row in group.to_dict("records")}
         given = values if isinstance(values, tuple) else (values,)
@@ -125,4 +126,4 @@ def quantity(value: Any, of: Entry) -> str:
         return f"{value:.2%}" if abs(value) < 0.1 else percent(value)
     if of.unit == "ns":
         return nanoseconds(value) if value >= 0.0 else f"-{nanoseconds(-value)}"
-    return f"{value:,.4g}{f' {of.unit}' if of.unit else ''}"
+    return f"{significant(value)}{f' {of.unit}' if of.unit else ''}"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rich.console import Console
-from rich.table import Table
 
 from fabricsim import catalogue
+from fabricsim.cli.layout import narrow
 from fabricsim.cli.numbers import fixed, percent
 from fabricsim.results import Result
 
@@ -14,13 +14,11 @@ def print_routers(result: Result, console: Console) -> None:
     """The counters by direction; ages only where packets age."""
     counters = result.router_dimensions
     aged = bool((counters["age_mean"] > 0).any())
-    table = Table(title="routers, in cycles of their clock")
     names = ["direction", "granted", "stalled_per_packet", "blocked_per_packet", "queueing_cycles"]
     headings = [entry.label.replace(" ", "\n", 1) for entry in catalogue.some("router_dimensions", *names)]
     if aged:
         headings += ["mean\nage", *(f"age\n{low}-{low + 63}" for low in range(0, 256, 64))]
-    for number, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if number else "left")
+    table = narrow("routers, in cycles of their clock", texts=headings[:1], numbers=headings[1:])
     for row in counters.to_dict("records"):
         cells = [str(row["direction"]), f"{row['granted']:,}"]
         cells += [

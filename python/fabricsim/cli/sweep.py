@@ -16,6 +16,7 @@ from fabricsim.cli.interrupt import INTERRUPTED, Interrupt
 from fabricsim.cli.pictures import Drawing, FormatOption, LabelOption, StyleOption, WidthOption, drawing
 from fabricsim.cli.points import random_points, spelled_points, values_by_key
 from fabricsim.cli.progress import count_progress
+from fabricsim.cli.repeated import complain_of_failed
 from fabricsim.cli.state import (
     EXIT_CODES,
     Dask,
@@ -42,9 +43,6 @@ from fabricsim.sweep import SweepResult
 from fabricsim.sweep import sweep as run_sweep
 from fabricsim.sweep.bounds import NO_BOUND
 from fabricsim.sweep.table import BOUND
-
-MOST_MESSAGES = 5
-"""Maximum number of failed points reported one by one."""
 
 Vary = Annotated[
     list[str] | None,
@@ -177,9 +175,7 @@ def _finish(
 ) -> None:
     """`stopped`: all points are done, and their bounds may not be."""
     say = tell_results(folder, json)
-    for row in result.points[result.points["status"] == "failed"].head(MOST_MESSAGES).to_dict("records"):
-        what = ", ".join(f"{key} {row[key]}" for key in result.parameters)
-        complain(f"failed: {what}: {row['message']}")
+    complain_of_failed(result)
     if not result.complete or stopped:
         done = f"{len(result.points)} of {result.manifest['size']} points are done"
         tell(f"{done}{', but not all of their bounds' if stopped else ''}; give --out {folder} to go on")

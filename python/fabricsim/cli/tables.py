@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from fabricsim import catalogue
+from fabricsim.cli.layout import key_heading, narrow, two_lines
 from fabricsim.cli.numbers import fixed, nanoseconds, percent, plain, seconds, stacked
 from fabricsim.cli.numbers import shown as shown_as
 from fabricsim.cli.repeated_tables import print_repeated
@@ -74,11 +75,9 @@ def _print_jobs(result: Result, console: Console) -> None:
     jobs = result.manifest["summary"].get("jobs") or []
     if not jobs:
         return
-    table = Table()
-    table.add_column("job")
     times = ("iteration_ns.mean", "iteration_ns.min", "iteration_ns.max", "end_ns", "gbps_per_rank")
-    for entry in catalogue.keys("jobs[]", "ranks", "iterations", *times):
-        table.add_column(stacked(entry), justify="right")
+    entries = catalogue.keys("jobs[]", "ranks", "iterations", *times)
+    table = narrow(texts=["job"], numbers=map(stacked, entries))
     for job in jobs:
         each = [nanoseconds(job["iteration_ns"][name]) for name in ("mean", "min", "max")]
         table.add_row(
@@ -181,13 +180,16 @@ def print_sweep(result: SweepResult, console: Console) -> None:
         name for name in result.points if str(name).startswith("traffic.") and str(name).endswith(_OF_ENTRY)
     ]
     names = [*(name for name in _SWEPT if name in result.points), *map(str, of_entries[:MOST_ENTRIES])]
+    if result.count("ok") == len(result.points):
+        names.remove("status")
     known = [entry_of(name) for name in names]
     rows = result.points.to_dict("records")
     left_out = len(rows) - MOST_POINTS
     caption = f"the first {MOST_POINTS} of {len(rows)} points" if left_out > 0 else None
-    table = Table(*result.parameters, title=str(result.manifest["name"]), caption=caption)
-    for entry in known:
-        table.add_column(entry.heading, justify="right")
+    headings = [key_heading(key, result.parameters) for key in result.parameters]
+    table = narrow(
+        str(result.manifest["name"]), caption, texts=headings, numbers=(two_lines(entry) for entry in known)
+    )
     for row in rows[:MOST_POINTS]:
         cells = [plain(row[key]) for key in result.parameters]
         table.add_row(*cells, *(shown_as(row[entry.name], entry) for entry in known))

@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
-from fabricsim.cli.numbers import fixed, missing, nanoseconds, percent
+from fabricsim.cli.layout import narrow
+from fabricsim.cli.numbers import fixed, missing, nanoseconds, percent, rate
 from fabricsim.lazy import pandas as pd
 from fabricsim.results import Result, destination_share, final_destination_share
 
@@ -19,11 +18,6 @@ MOST_ENTRIES = 24
 MOST_FLOWS = 12
 _DIGITS = 2
 """Significant digits in which accepted throughputs of equal flows agree."""
-
-
-def narrow(title: str | None = None, caption: str | None = None) -> Table:
-    """A table without frame, for 80 columns."""
-    return Table(title=title, caption=caption, box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
 
 
 def print_entries(result: Result, console: Console) -> None:
@@ -34,7 +28,7 @@ def print_entries(result: Result, console: Console) -> None:
     shown = entries[:MOST_ENTRIES]
     left = len(entries) - len(shown)
     table = narrow(f"{result.title}: by entry", f"{left} more entries: see --json" if left else None)
-    table.add_column("entry", overflow="fold")
+    table.add_column("entry")
     table.add_column("hosts")
     headings = (
         "offered\nGb/s",
@@ -59,8 +53,8 @@ def _entry_cells(entry: Mapping[str, Any]) -> list[str]:
     return [
         entry["entry"],
         f"{entry['sources']:,}→{entry['destinations']:,}",
-        fixed(entry["offered_gbps"], 2),
-        fixed(entry["accepted_gbps"], 2),
+        rate(entry["offered_gbps"]),
+        rate(entry["accepted_gbps"]),
         percent(max(shares, default=None)),
         nanoseconds(latency["mean"]),
         nanoseconds(latency["p99"]),
@@ -74,7 +68,7 @@ def _print_round_trips(entries: list[dict[str, Any]], console: Console) -> None:
     if not requests:
         return
     table = narrow("requests and their answers")
-    table.add_column("entry", overflow="fold")
+    table.add_column("entry")
     for heading in ("answers\n1/s", "mean\nround trip", "p99\nround trip"):
         table.add_column(heading, justify="right")
     for entry in requests:
@@ -103,7 +97,7 @@ def print_flows(result: Result, console: Console) -> None:
     table = narrow("single flows", note)
     columns = _flow_columns(rows)
     for column in columns:
-        table.add_column(column.heading, justify=column.justify, overflow="fold")
+        table.add_column(column.heading, justify=column.justify)
     for number, row in enumerate(rows):
         if number == half:
             table.add_section()

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from fabricsim import catalogue
+from fabricsim.cli.layout import narrow
 from fabricsim.cli.numbers import nanoseconds, percent, stacked
 from fabricsim.cli.numbers import shown as shown_as
 from fabricsim.results import Result
@@ -47,11 +47,8 @@ def print_messages(result: Result, console: Console) -> None:
     table = result.frames.get("messages")
     if table is None or not 1 < len(table) <= MOST_ENTRIES:
         return
-    shown = Table()
-    shown.add_column("messages of")
     entries = catalogue.some("messages", "messages", *(f"completion_{name}_ns" for name in _TIMES))
-    for entry in entries:
-        shown.add_column(stacked(entry), justify="right")
+    shown = narrow(texts=["messages of"], numbers=map(stacked, entries))
     for row in table.to_dict("records"):
         shown.add_row(str(row["entry"]), *(shown_as(row[entry.name], entry) for entry in entries))
     console.print(shown)

@@ -17,6 +17,7 @@ from rich.table import Table
 
 from fabricsim.cli.console import complain, errors, output, tell
 from fabricsim.cli.interrupt import INTERRUPTED, Interrupt
+from fabricsim.cli.layout import key_heading, narrow
 from fabricsim.cli.numbers import percent, plain, seconds
 from fabricsim.cli.pictures import Drawing, FormatOption, LabelOption, StyleOption, WidthOption, drawing
 from fabricsim.cli.progress import Pace
@@ -206,10 +207,9 @@ def _print_broken(result: TuneResult, console: Console) -> None:
 def _best(result: TuneResult) -> Table:
     """The best setting beside the experiment as it is, on the seeds of the search."""
     (row,) = result.front.to_dict("records")
-    table = Table("", title=f"{result.manifest['name']}: best (trial {row['trial']})")
+    title = f"{result.manifest['name']}: best (trial {row['trial']})"
+    table = narrow(title, texts=[""], numbers=["as it is", "best"])
     baseline = _baseline(result)
-    for heading in ("as it is", "best"):
-        table.add_column(heading, justify="right")
     for at, name in enumerate([*result.parameters, *result.columns]):
         if at == len(result.parameters):
             table.add_section()
@@ -223,11 +223,11 @@ def _front(result: TuneResult) -> Table:
     """The Pareto front: parameters, objectives, and what has limits."""
     rows = result.front
     note = f"the first {MOST_ROWS} of {len(rows)}" if len(rows) > MOST_ROWS else None
-    table = Table(title=f"{result.manifest['name']}: Pareto front", caption=note)
+    table = narrow(f"{result.manifest['name']}: Pareto front", note)
     limits = [c["name"] for c in result.manifest["constraints"] if c["name"] not in result.objective_columns]
     columns = ["trial", *result.parameters, *result.objective_columns, *limits]
     for name in columns:
-        table.add_column(_heading(result, name), justify="right", overflow="fold")
+        table.add_column(_heading(result, name), justify="right")
     for row in rows.head(MOST_ROWS).to_dict("records"):
         table.add_row(*(_cell(row[name]) for name in columns))
     if (was := _baseline(result)) is not None:
@@ -248,20 +248,9 @@ def _unit(result: TuneResult, name: str) -> str:
 
 def _heading(result: TuneResult, name: str) -> str:
     if name in result.parameters:
-        return short(name, result.parameters)
+        return key_heading(name, result.parameters)
     unit = _unit(result, name)
     return f"{name}\n{unit}" if unit else name
-
-
-def short(key: str, keys: list[str]) -> str:
-    """The shortest unique ending of a key, at least two parts."""
-    parts = key.split(".")
-    for count in range(2, len(parts)):
-        end = ".".join(parts[-count:])
-        alone = sum(other.endswith(f".{end}") or other == end for other in keys) == 1
-        if alone and not parts[-count].isdigit():
-            return end
-    return key
 
 
 def _cell(value: Any) -> str:
@@ -272,11 +261,12 @@ def _cell(value: Any) -> str:
 
 def _gains(result: TuneResult) -> Table:
     count = len(result.manifest["fresh_seeds"])
-    table = Table(title=f"best setting and experiment as it is, on the same {count} fresh seeds")
     level = percent(result.manifest["confidence"]).replace(".0%", "%")
-    table.add_column("metric")
-    for heading in ("as it is", "best", "difference", f"{level} interval", "relative"):
-        table.add_column(heading, justify="right")
+    table = narrow(
+        f"best setting and experiment as it is, on the same {count} fresh seeds",
+        texts=["metric"],
+        numbers=["as it is", "best", "difference", f"{level} interval", "relative"],
+    )
     for row in result.gains.to_dict("records"):
         unit = f" {row['unit']}" if row["unit"] else ""
         values = [f"{row[key]:.5g}{unit}" for key in ("baseline", "best")]
@@ -288,11 +278,8 @@ def _gains(result: TuneResult) -> Table:
 
 
 def _importances(found: pd.DataFrame) -> Table:
-    table = Table(title="what matters")
-    table.add_column("parameter")
     names = [name for name in found.columns if name != "parameter"]
-    for name in names:
-        table.add_column(str(name), justify="right")
+    table = narrow("what matters", texts=["parameter"], numbers=map(str, names))
     for row in found.sort_values(names[0], ascending=False, kind="stable").to_dict("records"):
         table.add_row(str(row["parameter"]), *(percent(row[name]) for name in names))
     return table

@@ -11,7 +11,8 @@ from rich.console import Console
 from fabricsim.cli.compare import FORMATS
 from fabricsim.cli.console import output, tell
 from fabricsim.cli.interrupt import INTERRUPTED, Interrupt
-from fabricsim.cli.numbers import fixed, missing, nanoseconds, percent
+from fabricsim.cli.layout import narrow
+from fabricsim.cli.numbers import missing, nanoseconds, percent, rate
 from fabricsim.cli.pictures import LabelOption, StyleOption, WidthOption, drawing_if
 from fabricsim.cli.progress import count_progress
 from fabricsim.cli.state import (
@@ -28,7 +29,6 @@ from fabricsim.cli.state import (
     show,
     warn,
 )
-from fabricsim.cli.traffic import narrow
 from fabricsim.errors import InputError
 from fabricsim.what_if import WhatIf
 from fabricsim.what_if import what_if as run_what_if
@@ -100,13 +100,13 @@ def print_what_if(found: WhatIf, top: int, console: Console) -> None:
     table = narrow(
         f"{found.without.title}: each {found.each} fails", f"{left:,} more, which cost less" if left else None
     )
-    table.add_column("failure", overflow="fold")
+    table.add_column("failure")
     headings = ("accepted\nGb/s", "change", "mean\nlatency", "flows\nworse", "cut\noff", "packets\nlost")
     for heading in headings:
         table.add_column(heading, justify="right")
-    table.add_column("worst flow", overflow="fold")
+    table.add_column("worst flow")
     latency = (summary.get("latency_ns") or {}).get("mean")
-    table.add_row("none", fixed(summary.get("accepted_gbps"), 2), "", nanoseconds(latency), "", "", "", "")
+    table.add_row("none", rate(summary.get("accepted_gbps")), "", nanoseconds(latency), "", "", "", "")
     table.add_section()
     for row in rows:
         table.add_row(*_cells(row))
@@ -128,7 +128,7 @@ def _cells(row: dict[Any, Any]) -> list[str]:
     counts = [_count(row[name]) for name in ("flows_worse", "flows_cut_off", "lost_packets")]
     return [
         f"{row['failure']}{status}",
-        fixed(row["accepted_gbps"], 2),
+        rate(row["accepted_gbps"]),
         "-" if missing(row["change"]) else f"{row['change']:+.1%}",
         nanoseconds(row["latency_mean_ns"]),
         *counts,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from fabricsim.compare.flows import PAIR, flows_beside, flows_missing
+from fabricsim.compare.flows import PAIR, flows_beside, flows_missing, nothing_in_common
 from fabricsim.compare.settings import differences, labels
 from fabricsim.compare.totals import totals_beside
 from fabricsim.errors import InputError
@@ -30,13 +30,16 @@ class Comparison(Shown):
     differences: pd.DataFrame = field(repr=False)
     """The keys in which the experiments differ: a row for each, a column for each run."""
     flows: pd.DataFrame = field(repr=False)
-    """The flows that all runs have. Columns have two levels, quantity and run: `flows["accepted_gbps"]` has a column
-    for each run; so have `destination_share` (of the destination's link) and `final_destination_share` (the same in the
-    last tenth of the run); `ratio` is accepted throughput over that of the first run."""
+    """The flows that all runs have; no rows if there are none. Columns have two levels, quantity and run:
+    `flows["accepted_gbps"]` has a column for each run; so have `destination_share` (of the destination's link) and
+    `final_destination_share` (the same in the last tenth of the run); `ratio` is accepted throughput over that of the
+    first run."""
     totals: pd.DataFrame = field(repr=False)
     """The scalars of the summaries that differ: a row for each, a column for each run."""
     missing: dict[str, int]
     """Flows of a run that are not in all of the others, and so in no table."""
+    note: str = ""
+    """A sentence if no flow is in all runs, as of different topologies: then there are only totals."""
 
     @property
     def series(self) -> pd.DataFrame:
@@ -79,7 +82,8 @@ class Comparison(Shown):
             for name, frame in (("differences", self.differences), ("totals", self.totals))
         }
         return cast(
-            "dict[str, Any]", finite({"runs": runs, **tables, "flows": flows, "missing": self.missing})
+            "dict[str, Any]",
+            finite({"runs": runs, **tables, "flows": flows, "missing": self.missing, "note": self.note}),
         )
 
 
@@ -87,7 +91,7 @@ def compare(runs: Sequence[str | Path | Result]) -> Comparison:
     """Runs side by side: folders, or results in memory. Needs no compiled module.
 
     Raises:
-        InputError: there are fewer than two or more than twelve, one is not a run, or no flow is in all of them.
+        InputError: there are fewer than two or more than twelve, or one is not a run.
         StoreError: a table cannot be read.
     """
     if isinstance(runs, str | Path | Result):
@@ -109,4 +113,5 @@ def compare(runs: Sequence[str | Path | Result]) -> Comparison:
         flows=flows,
         totals=totals_beside(results, names),
         missing=flows_missing(results, names, flows.index),
+        note=nothing_in_common(results) if flows.empty else "",
     )

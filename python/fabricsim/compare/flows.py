@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fabricsim.errors import InputError
 from fabricsim.lazy import pandas as pd
 from fabricsim.results import Result, destination_share, final_destination_share
 
@@ -20,17 +19,12 @@ def flows_beside(results: Sequence[Result], labels: Sequence[str]) -> pd.DataFra
 
     `accepted_gbps`, `destination_share` (of the destination's link) and `final_destination_share` (the same in the last
     tenth of the run) have a column for each run, `ratio` (accepted throughput over that of the first run) for each but
-    the first.
-
-    Raises:
-        InputError: no flow is in all runs.
+    the first. No rows if no flow is in all runs.
     """
     tables = [_of_run(result) for result in results]
     common = tables[0].index
     for table in tables[1:]:
         common = common[common.isin(table.index)]
-    if common.empty:
-        raise InputError(_nothing_in_common(results, tables))
     columns = {
         (quantity, label): table.loc[common, quantity]
         for quantity in tables[0].columns
@@ -62,12 +56,14 @@ def _of_run(result: Result) -> pd.DataFrame:
     return table
 
 
-def _nothing_in_common(results: Sequence[Result], tables: Sequence[pd.DataFrame]) -> str:
+def nothing_in_common(results: Sequence[Result]) -> str:
+    """A sentence with some flows of each run, for runs of which none has a flow of all others."""
+    flows = [pd.MultiIndex.from_frame(result.flows[PAIR]) for result in results]
     told = [
-        f"{result.folder or result.title} has {_some(table.index)}"
-        for result, table in zip(results, tables, strict=True)
+        f"{result.folder or result.title} has {_some(index)}"
+        for result, index in zip(results, flows, strict=True)
     ]
-    by_source = [set(table.index.get_level_values("destination")) == {"*"} for table in tables]
+    by_source = [set(index.get_level_values("destination")) == {"*"} for index in flows]
     hint = ""
     if any(by_source) and not all(by_source):
         hint = '; some record their flows by source only: run all with measure.flows = "pairs"'

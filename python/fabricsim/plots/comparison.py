@@ -39,8 +39,10 @@ def comparison(found: Comparison, most_flows: int = MOST_FLOWS) -> Figure:
     Beyond `most_flows`, those with the largest throughput and the mean of the others are drawn.
 
     Raises:
-        InputError: no run kept a series.
+        InputError: no flow is in all runs, or no run kept a series.
     """
+    if found.note:
+        raise InputError(f"{found.note}, so there is no throughput of flows to draw")
     series = found.series
     if series.empty:
         raise InputError(

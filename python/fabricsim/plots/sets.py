@@ -87,6 +87,8 @@ _IN_PARTS = ("sequence",)
 
 SWEEP_METRICS = ("accepted_load", "latency_ns.mean")
 """Metrics drawn for a sweep in which no load varies."""
+JOB_METRICS = ("job_time_ns", "accepted_load")
+"""The same for a sweep of jobs."""
 
 
 def draw(result: Result, name: str, part: Part = WHOLE) -> Figure:
@@ -144,8 +146,8 @@ def save_sweep_plots(
 ) -> list[Path]:
     """Draws a sweep into the folder `out`: `metrics` over its parameters.
 
-    Without `metrics`, latency and accepted load over the load where one varies, else the same over the parameters; of
-    repetitions of one point, each seed and the means.
+    Without `metrics`, latency and accepted load over the load where one varies, else the same over the parameters, or
+    time of jobs and accepted load if there are jobs; of repetitions of one point, each seed and the means.
 
     Raises:
         InputError: the sweep has no such metric, or nothing to draw.
@@ -158,8 +160,14 @@ def save_sweep_plots(
     elif result.curves():
         figures = {"load-latency": load_latency(result)}
     else:
-        figures = {name: over_parameters(result, name) for name in SWEEP_METRICS if name in result.points}
+        metrics = JOB_METRICS if _has_jobs(result) else SWEEP_METRICS
+        figures = {name: over_parameters(result, name) for name in metrics if name in result.points}
     return [save(figure, out / f"{name}.{format}") for name, figure in figures.items()]
+
+
+def _has_jobs(result: SweepResult) -> bool:
+    """True if all jobs of a point are done."""
+    return JOB_METRICS[0] in result.points and bool(result.points[JOB_METRICS[0]].notna().any())
 
 
 def save_tune_plots(result: TuneResult, out: Path, format: Format = "png") -> list[Path]:

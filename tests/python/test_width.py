@@ -1,0 +1,147 @@
+"""Tables fit 80 columns: no line is longer, and no text is cut off."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from conftest import Command
+from rich.console import Console
+from rich.table import Table
+
+from fabricsim.catalogue import Entry
+from fabricsim.cli.layout import key_heading, narrow, two_lines
+from fabricsim.cli.numbers import plain, rate, shown, significant
+
+JOB = """
+title = "All-to-all of all hosts of a fat tree"
+
+[topology.fat-tree]
+arity = 4
+levels = 2
+
+[[traffic]]
+name = "background of all hosts"
+pattern = "uniform"
+load = 0.2
+message = "2 KiB"
+
+[[jobs]]
+name = "experts"
+hosts = ["*"]
+program = { all-to-all = { algorithm = "pairwise", message = "4 KiB" } }
+iterations = 1
+
+[links.all]
+rate = "2400 Gb/s"
+
+[run]
+duration = "30 us"
+"""
+COMMANDS = {
+    "run": ("run", "job.toml", "--out", "r"),
+    "run --seeds": ("run", "job.toml", "--seeds", "2", "--out", "r"),
+    "sweep": (
+        *("sweep", "job.toml", "--vary", "switch.arbiter=round-robin,oldest-first"),
+        *("--vary", "jobs.0.placement=linear,random", "--jobs", "1", "--out", "s"),
+    ),
+    "sweep --seeds": ("sweep", "job.toml", "--vary", "traffic.0.load=0.1,0.2", "--seeds", "2", "--jobs", "1"),
+    "bound": ("bound", "job.toml"),
+    "what-if": ("what-if", "job.toml", "--each", "switch", "--jobs", "1", "--top", "3"),
+    "describe": ("describe", "job.toml"),
+    "age-parameters": ("age-parameters", "11x12x16"),
+    "route": ("route", "fabric.txt", "--engine", "minhop"),
+}
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Standard output is a terminal of 80 columns for rich."""
+    for name, value in {"FORCE_COLOR": "1", "COLUMNS": "80", "TERM": "dumb", "NO_COLOR": "1"}.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.mark.usefixtures("real", "terminal")
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_line_is_longer_and_no_text_is_cut_off(name: str, command: Command, tmp_path: Path) -> None:
+    (tmp_path / "job.toml").write_text(JOB)
+    if name == "route":
+        assert command("export", "job.toml", "--format", "ibnetdiscover", "--out", "fabric.txt").code == 0
+    ran = command(*COMMANDS[name])
+    assert ran.code == 0, ran.err
+    text = plain_text(ran.out)
+    assert max(len(line.rstrip()) for line in text.splitlines()) <= 80
+    assert "…" not in text
+
+
+def plain_text(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+def test_a_table_with_a_frame_is_cut_off() -> None:
+    """The control: the same text in a table of rich."""
+    texts = {}
+    for kind in (Table, narrow):
+        table = kind(title="a")
+        for _ in range(3):
+            table.add_column("a-heading-of-30-letters-xxxxxx")
+        table.add_row(*["a-text-of-30-letters-xxxxxxxxxx"] * 3)
+        console = Console(width=80, force_terminal=True, no_color=True)
+        with console.capture() as captured:
+            console.print(table)
+        texts[kind] = captured.get()
+    assert "…" in texts[Table]
+    assert "…" not in texts[narrow]
+    assert len(re.findall("a-text-of", texts[narrow])) == 3
+
+
+def test_columns_are_closer_only_if_there_is_no_room() -> None:
+    for width, apart in ((6, "a  b"), (5, "a b")):
+        console = Console(width=width, force_terminal=True, no_color=True)
+        table = narrow()
+        for name in ("a", "b"):
+            table.add_column(name)
+        with console.capture() as captured:
+            console.print(table)
+        assert apart in plain_text(captured.get())
+
+
+@pytest.mark.parametrize(
+    ("key", "heading"),
+    [
+        ("seed", "seed"),
+        ("switch.arbiter", "switch.\narbiter"),
+        ("jobs.0.placement", "jobs.0.\nplacement"),
+        ("jobs.0.program.all-reduce.algorithm", "all-reduce.\nalgorithm"),
+        ("traffic.0.load", "traffic.0.\nload"),
+    ],
+)
+def test_headings_of_parameters(key: str, heading: str) -> None:
+    assert key_heading(key, [key, "a.b"]) == heading
+
+
+def test_headings_of_quantities() -> None:
+    assert two_lines(Entry("a", "time of all jobs")) == "time of\nall jobs"
+    assert two_lines(Entry("a", "status")) == "status"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.1 + 0.2, "0.3"),
+        (9999.4, "9,999"),
+        (10560.39, "10,560"),
+        (54010.7, "54,010"),
+        (1.056e12, "1,056,000,000,000"),
+    ],
+)
+def test_numbers_have_no_exponents_and_no_digits_of_noise(value: float, text: str) -> None:
+    assert significant(value) == text
+    assert shown(value, Entry("a", "a")) == text
+
+
+def test_rates_of_large_networks_have_room() -> None:
+    assert rate(9999.4) == "9,999.40"
+    assert rate(10560.39) == "10,560"
+    assert plain(1234567.0) == "1,234,570"
