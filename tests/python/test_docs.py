@@ -1,4 +1,7 @@
-"""The examples of the documentation run: Python blocks and `fabricsim` lines of a page, in their order."""
+"""The examples of the documentation run: Python blocks and `fabricsim` lines of a page, in their order.
+
+A block with `title="NAME.toml"` is a file of the page. A block with `title="output"` is what the commands above print.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ import os
 import re
 import shlex
 import tomllib
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from conftest import ROOT, Command
@@ -18,8 +23,35 @@ FIRST = next(
 )
 
 
-def blocks(page: Path) -> list[tuple[str, str]]:
-    return [(kind, body) for kind, _, body in BLOCK.findall(page.read_text()) if kind in ("python", "sh")]
+FILE = re.compile(r'title="([\w-]+\.toml)"')
+OUTPUT = 'title="output"'
+OF_USERS = sorted((ROOT / "docs/users").glob("*.md"))
+
+
+@dataclass(frozen=True)
+class Block:
+    """An example of a page."""
+
+    kind: Literal["python", "sh", "file", "output"]
+    body: str
+    name: str = ""
+    """Of a file."""
+
+    @property
+    def commands(self) -> list[str]:
+        return [line for line in self.body.splitlines() if line.startswith("fabricsim ")]
+
+
+def blocks(page: Path) -> list[Block]:
+    found = []
+    for kind, info, body in BLOCK.findall(page.read_text()):
+        if kind in ("python", "sh"):
+            found.append(Block(kind, body))
+        elif named := FILE.search(info):
+            found.append(Block("file", body, named[1]))
+        elif OUTPUT in info:
+            found.append(Block("output", body))
+    return found
 
 
 WITH_BLOCKS = [page for page in PAGES if blocks(page)]
@@ -34,15 +66,39 @@ def test_examples_of_a_page(
     (tmp_path / "first.toml").write_text(FIRST)
     os.symlink(ROOT / "experiments", tmp_path / "experiments")
     names = {"__name__": "an example"}
-    for kind, body in blocks(page):
-        if kind == "python":
-            exec(compile(body, str(page), "exec"), names)
-            continue
-        for line in body.splitlines():
-            if line.startswith("fabricsim "):
-                ran = command(*short(shlex.split(line, comments=True)[1:]))
-                told = re.search(r"# exit code (\d+)$", line)
-                assert ran.code == (int(told[1]) if told else 0), (line, ran.err)
+    printed = ""
+    for block in blocks(page):
+        if block.kind == "python":
+            exec(compile(block.body, str(page), "exec"), names)
+        elif block.kind == "file":
+            (tmp_path / block.name).write_text(block.body)
+        elif block.kind == "output":
+            assert not (gone := missing(block.body, printed)), f"no command prints this: {gone}"
+        else:
+            printed = "".join(run(line, command) for line in block.commands)
+
+
+def run(line: str, command: Command) -> str:
+    """What a command of a page prints."""
+    ran = command(*short(shlex.split(line, comments=True)[1:]))
+    told = re.search(r"# exit code (\d+)$", line)
+    assert ran.code == (int(told[1]) if told else 0), (line, ran.err)
+    return ran.err + ran.out
+
+
+def missing(shown: str, printed: str) -> list[str]:
+    """Lines of a page that were not printed in this order and without others between; `...` stands for any others."""
+    lines = [line.rstrip() for line in printed.splitlines() if line.strip()]
+    parts = [part.splitlines() for part in re.split(r"^\.\.\.$", shown, flags=re.MULTILINE)]
+    begin = 0
+    for part in parts:
+        wanted = [line.rstrip() for line in part if line.strip()]
+        ends = range(begin + len(wanted), len(lines) + 1)
+        end = next((end for end in ends if lines[end - len(wanted) : end] == wanted), None)
+        if end is None:
+            return [line for line in wanted if line not in lines] or wanted
+        begin = end
+    return []
 
 
 def short(arguments: list[str]) -> list[str]:
@@ -67,7 +123,65 @@ def test_pages_have_examples() -> None:
     assert len(WITH_BLOCKS) >= 4
 
 
+@pytest.mark.parametrize(
+    ("shown", "gone"),
+    [
+        ("a 1\nb 2\n", []),
+        ("b 2\n", []),
+        ("a 1\n...\nc 3  \n", []),
+        ("...\nb 2\n...\n", []),
+        ("a 1\nb 3\n", ["b 3"]),
+        ("a 1\nc 3\n", ["a 1", "c 3"]),
+        ("b 2\n...\na 1\n", ["a 1"]),
+    ],
+)
+def test_a_page_whose_output_is_not_printed_fails(shown: str, gone: list[str]) -> None:
+    assert missing(shown, "a 1\n\nb 2   \nc 3\n") == gone
+
+
+@pytest.mark.parametrize("page", OF_USERS, ids=lambda p: p.stem)
+def test_pages_of_users_have_five_commands_with_their_output(page: Path) -> None:
+    told = [block for block in blocks(page) if block.kind in ("sh", "output")]
+    assert [block.kind for block in told] == ["sh", "output"] * 5
+    assert [len(block.commands) for block in told[::2]] == [1] * 5
+    text = page.read_text()
+    for heading in ("## What you bring", "## Read next", "## Not in the model"):
+        assert heading in text
+    assert f"users/{page.name}" in (ROOT / "mkdocs.yml").read_text()
+    assert f"(users/{page.name})" in (ROOT / "docs/index.md").read_text()
+
+
+def test_there_is_a_page_for_each_kind_of_user() -> None:
+    assert [page.stem for page in OF_USERS] == ["administrator", "architect", "developer", "researcher"]
+
+
 def test_links_between_pages() -> None:
     for page in PAGES:
         for target in re.findall(r"\]\(([\w./-]+)(?:#[\w-]+)?\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.relative_to(ROOT)}: {target}"
+
+
+FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+
+
+def anchors(text: str) -> set[str]:
+    """Names of the headings of a page, as the documentation's generator forms them."""
+    found: set[str] = set()
+    for heading in re.findall(r"^#+ (.*)$", FENCED.sub("", text), re.MULTILINE):
+        shown = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+        name = re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", shown).strip().lower())
+        found.add(name if name not in found else f"{name}_1")
+    return found
+
+
+def test_headings_that_links_name_are_there() -> None:
+    for page in PAGES:
+        for target, name in re.findall(r"\]\(([\w./-]*)#([\w-]+)\)", page.read_text()):
+            to = page.parent / target if target else page
+            if to.suffix == ".md":
+                assert name in anchors(to.read_text()), f"{page.relative_to(ROOT)}: {target}#{name}"
+
+
+def test_a_heading_that_is_not_there_has_no_anchor() -> None:
+    page = "# Limits and `scope`\n```\n# a comment\n```\n## [A page](x.md), too\n## Limits and scope\n"
+    assert anchors(page) == {"limits-and-scope", "a-page-too", "limits-and-scope_1"}
