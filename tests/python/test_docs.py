@@ -185,3 +185,25 @@ def test_headings_that_links_name_are_there() -> None:
 def test_a_heading_that_is_not_there_has_no_anchor() -> None:
     page = "# Limits and `scope`\n```\n# a comment\n```\n## [A page](x.md), too\n## Limits and scope\n"
     assert anchors(page) == {"limits-and-scope", "a-page-too", "limits-and-scope_1"}
+
+
+MODELS = {
+    *(
+        "age-parameters",
+        "bound",
+        "captures",
+        "congestion-control",
+        "dragonfly",
+        "faults",
+        "infiniband-subnets",
+    ),
+    *("link-layer", "low-diameter", "mpi", "multicast", "quality-of-service", "session", "subnet-manager"),
+    *("traces", "transport", "workloads"),
+}
+"""Pages of the guide about a part of the model."""
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_a_page_about_the_model_begins_with_its_limits(name: str) -> None:
+    head, _, _ = (ROOT / f"docs/guide/{name}.md").read_text().partition("\n## ")
+    assert "\n\n*Scope and limits*: " in head
