@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import json
+import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar, cast
+from typing import Any, BinaryIO, TypeVar, cast
 
 from fabricsim.errors import InputError, NativeMissingError
 from fabricsim.native_types import Native
 
 T = TypeVar("T")
 
+_PT_NOTE = 4
+_NT_GNU_BUILD_ID = 3
 POLL_S = 0.1
 """Seconds between two checks for a signal."""
 
@@ -62,6 +66,53 @@ def bad_input() -> Iterator[None]:
 def version() -> str:
     """Version of the engine."""
     return native().version()
+
+
+def build() -> str:
+    """Build identifier of the compiled module, 12 hexadecimal digits; empty if its file has none.
+
+    It is the linker's note `NT_GNU_BUILD_ID` in an ELF file of 64 bits: two builds have the same only if all bytes of
+    their code are the same.
+    """
+    spec = importlib.util.find_spec("fabricsim._native")
+    if spec is None or spec.origin is None:
+        return ""
+    try:
+        with open(spec.origin, "rb") as file:
+            return build_id(file)[:12]
+    except (OSError, struct.error):
+        return ""
+
+
+def build_id(file: BinaryIO) -> str:
+    """The build identifier of an ELF file; empty if it is none, or has no identifier."""
+    head = file.read(64)
+    if head[:6] != b"\x7fELF\x02\x01":  # of 64 bits, the lowest byte first
+        return ""
+    (offset,), (size, count) = struct.unpack_from("<Q", head, 32), struct.unpack_from("<HH", head, 54)
+    file.seek(offset)
+    segments = file.read(size * count)
+    for at in range(0, size * count, size):
+        (kind,), (place,), (length,) = (
+            struct.unpack_from(form, segments, at + by) for form, by in (("<I", 0), ("<Q", 8), ("<Q", 32))
+        )
+        if kind == _PT_NOTE:
+            file.seek(place)
+            if found := _note(file.read(length)):
+                return found
+    return ""
+
+
+def _note(notes: bytes) -> str:
+    """The build identifier among the notes of a segment."""
+    at = 0
+    while at + 12 <= len(notes):
+        name, value, kind = struct.unpack_from("<III", notes, at)
+        begin = at + 12 + (name + 3) // 4 * 4
+        if kind == _NT_GNU_BUILD_ID and notes[at + 12 : at + 12 + name] == b"GNU\0":
+            return notes[begin : begin + value].hex()
+        at = begin + (value + 3) // 4 * 4
+    return ""
 
 
 def schema() -> dict[str, Any]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from conftest import SMALL, Command
 
 from fabricsim import catalogue
+from fabricsim.cli.app import COMMANDS
+from fabricsim.plots import PLOTS
 
 pytestmark = pytest.mark.usefixtures("real")
 
@@ -21,11 +24,29 @@ def test_facts_have_units_and_no_raw_keys(command: Command, small: Path) -> None
     assert not any({"ns", "gbps", "bytes"} & set(name.split(" ")) for name in facts)
 
 
-@pytest.mark.parametrize("name", ["run", "tune", "sweep", "plot", "import"])
-def test_flags_have_no_type_in_help(command: Command, name: str) -> None:
-    out = command(name, "--help").out
+@pytest.mark.parametrize(
+    "name", [*(later.name for later in COMMANDS if later.name != "mpi"), "mpi run", "mpi replay"]
+)
+def test_help_has_words_not_types(command: Command, name: str) -> None:
+    out = command(*name.split(), "--help").out
     assert "--help" in out
-    assert "bool" not in out
+    assert not re.search(r"<(bool|int|float|str|list|path|Path)\b", out)
+
+
+def test_help_has_words_for_values(command: Command) -> None:
+    """The control: values are still named, numbers with their ranges."""
+    out = command("tune", "--help").out
+    assert re.search(r"--jobs +N \[x>=1\]", out)
+    assert re.search(r"--out +DIR ", out)
+    assert "<screen|paper|slides>" in out
+    assert re.search(r"\* +FILE +An experiment file", out)
+
+
+def test_the_list_of_pictures_is_complete(command: Command) -> None:
+    listed = " ".join(re.sub(r"[│\n]", " ", command("plot", "--help").out).split())
+    found = re.search(r"draw this picture: (.*?)\. Repeatable", listed)
+    assert found is not None
+    assert found[1].split(", ") == list(PLOTS)
 
 
 def test_sections_survive_in_help(command: Command) -> None:

@@ -8,6 +8,7 @@ import typer
 
 from fabricsim.cli.commands import Commands, Later
 from fabricsim.cli.console import settings
+from fabricsim.native import build
 from fabricsim.native import version as engine_version
 
 COMMANDS = [
@@ -117,7 +118,11 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"fabricsim {engine_version()}")
+        import platform  # noqa: PLC0415 - for this only
+
+        built = f"build {found}, " if (found := build()) else ""
+        machine = f"{platform.system()} {platform.machine()}"
+        typer.echo(f"fabricsim {engine_version()} ({built}Python {platform.python_version()}, {machine})")
         raise typer.Exit
 
 
@@ -127,7 +132,8 @@ def options(
         bool, typer.Option("--debug", envvar="FABRICSIM_DEBUG", help="Show where an error comes from.")
     ] = False,
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print version and build."),
     ] = False,
 ) -> None:
     """Packet-level simulation of lossless interconnects."""

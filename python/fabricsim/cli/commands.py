@@ -1,4 +1,4 @@
-"""Groups of commands: a command's module is imported when the command is used, and flags have no type in help texts."""
+"""Groups of commands: a command's module is imported when the command is used, and help texts have words, not types."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperArgument, TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
 
@@ -38,7 +38,7 @@ class Later:
 
 
 class Commands(TyperGroup):
-    """Commands in whose help a flag has no type: `--json`, not `--json <bool>`."""
+    """Commands whose help has words in the place of Python's types: `--jobs N`, not `--jobs <int range>`."""
 
     later: ClassVar[Mapping[str, Later]] = {}
     """Commands that are imported when they are used, by name. Until then the list of commands has their help."""
@@ -65,17 +65,32 @@ class Commands(TyperGroup):
         """A command by name."""
         command = super().get_command(ctx, cmd_name)
         if command is not None:
-            _without_types([*command.params, command.get_help_option(ctx)])
+            _in_words([*command.params, command.get_help_option(ctx)], ctx)
         return command
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Options of the group itself."""
         options = super().get_params(ctx)
-        _without_types(options)
+        _in_words(options, ctx)
         return options
 
 
-def _without_types(options: list[Any]) -> None:
+_WORDS = {"path": "FILE", "int": "N", "float": "NUMBER", "str": "TEXT"}
+"""Words for values of options, by the beginning of their types' names."""
+
+
+def _in_words(options: list[Any], ctx: Any) -> None:
+    """Flags have no value in help texts, others a word, and arguments, which have a name, no type beside it."""
     for option in options:
-        if getattr(option, "is_flag", False) and getattr(option, "metavar", "") is None:
-            option.metavar = ""
+        if isinstance(option, TyperArgument):
+            if option.metavar is not None:
+                vars(option)["display_type_rich"] = _no_type
+        elif getattr(option, "is_flag", False):
+            option.metavar = option.metavar or ""
+        elif option.metavar is None:
+            shown = str(option.display_type(ctx)).strip("<>").removeprefix("list[").lower()
+            option.metavar = next((word for kind, word in _WORDS.items() if shown.startswith(kind)), None)
+
+
+def _no_type(ctx: Any) -> None:
+    """No type."""

@@ -22,12 +22,17 @@ def plot(
     format: FormatOption = "png",
     metric: Annotated[
         list[str] | None,
-        typer.Option("--metric", help="Of a sweep: draw this column over the parameters. Repeatable."),
+        typer.Option(
+            "--metric", metavar="COLUMN", help="Of a sweep: draw this column over the parameters. Repeatable."
+        ),
     ] = None,
     kind: Annotated[
         list[str] | None,
         typer.Option(
-            "--kind", help="Of a run: draw this picture (throughput, heat-map, sequence, ...). Repeatable."
+            "--kind",
+            metavar="NAME",
+            help="Of a run: draw this picture: entries, throughput, links, heat-map, latency, congestion, routers, "
+            "transport, completion, sequence, jobs, timeline, matrix. Repeatable.",
         ),
     ] = None,
     begin: Annotated[
