@@ -327,12 +327,15 @@ def _scalars(value: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]
             yield f"{prefix}{key}", item
 
 
+_OF_JSON = (bool, int, float, str, type(None))
+
+
 def finite(value: Any) -> Any:
     """The value with null for numbers that JSON does not have."""
     if isinstance(value, Mapping):
         return {key: finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [finite(item) for item in value]
-    if isinstance(value, np.generic):
+    if type(value) not in _OF_JSON and isinstance(value, np.generic):  # the first spares numpy's import
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -10,7 +10,7 @@ import pytest
 
 import fabricsim as fs
 from fabricsim import catalogue
-from fabricsim.cli import tables
+from fabricsim.cli import sweep_tables
 from fabricsim.cli.numbers import shown, stacked
 from fabricsim.compare import totals
 from fabricsim.report import of_run, of_sweep
@@ -69,7 +69,7 @@ def test_values_have_the_unit_that_suits_them() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", sorted({*totals.FIRST, *of_run._SUMMARY, *of_sweep._METRICS, *tables._SWEPT})
+    "name", sorted({*totals.FIRST, *of_run._SUMMARY, *of_sweep._METRICS, *sweep_tables._SWEPT})
 )
 def test_keys_of_commands_and_reports_have_texts_or_labels_of_their_own(name: str) -> None:
     derived = {item.name for item in totals._DERIVED}

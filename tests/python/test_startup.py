@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -48,6 +49,62 @@ def test_a_start_loads_nothing_slow(code: str) -> None:
     assert not {name.partition(".")[0] for name in loaded} & SLOW
     own = {name for name in loaded if name.startswith("fabricsim.") and not name.startswith("fabricsim.cli")}
     assert own <= {"fabricsim.errors", "fabricsim.native", "fabricsim.native_types", "fabricsim._native"}, own
+
+
+CALL = """
+import sys
+from fabricsim.cli import main
+sys.argv = ["fabricsim", {arguments}]
+try:
+    main()
+except SystemExit:
+    pass
+print(*sys.modules, file=sys.stderr)
+"""
+RUNS = {"fabricsim.sweep", "fabricsim.compare", "fabricsim.bound", "fabricsim.plots", "fabricsim.tune"}
+
+
+@pytest.mark.usefixtures("real")
+@pytest.mark.parametrize(
+    ("arguments", "spared"),
+    [
+        (("check", "small.toml"), SLOW - {"pydantic"} | RUNS),
+        (("describe", "small.toml"), SLOW - {"pydantic"} | RUNS),
+        (("check", "small.toml", "--json"), SLOW - {"pydantic"} | RUNS),
+        (("schema",), SLOW - {"pydantic"} | RUNS),
+        (("run", "small.toml"), {"scipy", "matplotlib", "optuna", "jinja2", *RUNS}),
+        (("check", "swept.toml"), {"numpy", "pandas", "scipy", "matplotlib"}),
+    ],
+)
+def test_a_command_loads_only_what_it_needs(
+    arguments: tuple[str, ...], spared: set[str], small: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "swept.toml").write_text(small.read_text() + '\n[sweep]\n"seed" = [1, 2]\n')
+    code = CALL.format(arguments=", ".join(map(repr, arguments)))
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    loaded = set(ran.stderr.split())
+    assert "fabricsim.spec" in loaded or arguments == ("schema",)
+    assert not loaded & spared
+
+
+@pytest.mark.usefixtures("real")
+def test_what_is_spared_is_loaded_where_it_is_needed(small: Path, tmp_path: Path) -> None:
+    """The control: the names are those of modules that other calls load."""
+    for arguments, needed in (
+        (("check", "swept.toml"), {"fabricsim.sweep"}),
+        (
+            ("run", "small.toml", "--bound", "--plot"),
+            {"fabricsim.bound", "scipy", "fabricsim.plots", "matplotlib"},
+        ),
+    ):
+        (tmp_path / "swept.toml").write_text(small.read_text() + '\n[sweep]\n"seed" = [1, 2]\n')
+        code = CALL.format(arguments=", ".join(map(repr, arguments)))
+        ran = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
+        )
+        assert needed <= set(ran.stderr.split())
 
 
 @pytest.mark.parametrize("later", COMMANDS, ids=[later.name for later in COMMANDS])

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from fabricsim.cli.console import caution, output
+from fabricsim.cli.facts import print_facts
 from fabricsim.cli.files import ForceFile, OutFile, write
 from fabricsim.cli.state import ExperimentFile, Json, Set, print_json, read, show, warn
-from fabricsim.cli.tables import print_facts
 from fabricsim.errors import InputError
 from fabricsim.native import schema as experiment_schema
 from fabricsim.spec import Experiment

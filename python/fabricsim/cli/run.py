@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from fabricsim.cli.bound import print_reached, reached
-from fabricsim.cli.capture import notes
 from fabricsim.cli.console import output
 from fabricsim.cli.interrupt import Interrupt
 from fabricsim.cli.pictures import Drawing, FormatOption, LabelOption, StyleOption, WidthOption, drawing_if
 from fabricsim.cli.progress import run_progress
-from fabricsim.cli.repeated import run_repeated
 from fabricsim.cli.state import (
     EXIT_CODES,
     ExperimentFile,
@@ -34,6 +31,7 @@ from fabricsim.hot_links import as_dicts
 from fabricsim.results import Result
 from fabricsim.run import NotStoredError
 from fabricsim.run import run as run_experiment
+from fabricsim.spec import Experiment
 
 
 def run(
@@ -61,6 +59,8 @@ def run(
     experiment = read(file, [*(set or []), *([] if seed is None else [f"seed={seed}"])])
     warnings = warn(experiment)
     if seeds is not None:
+        from fabricsim.cli.repeated import run_repeated  # noqa: PLC0415 - most runs are single
+
         run_repeated(
             experiment,
             seeds,
@@ -90,7 +90,7 @@ def run(
                 )
         except NotStoredError as error:
             failed, result = error, error.result
-    part = reached(experiment, result) if bound else None
+    part = _bound_of(experiment, result) if bound else None
     show(
         json,
         lambda: {
@@ -102,16 +102,27 @@ def run(
         lambda: print_result(result, output(), said=warnings),
     )
     if part is not None and not json:
+        from fabricsim.cli.bound import print_reached  # noqa: PLC0415 - only with --bound
+
         print_reached(part, output())
     if failed is not None:
         raise failed
     _finish(result, json, pictures)
 
 
+def _bound_of(experiment: Experiment, result: Result) -> dict[str, Any]:
+    """Fraction of its bound that a run reached."""
+    from fabricsim.cli.bound import reached  # noqa: PLC0415 - only with --bound
+
+    return reached(experiment, result)
+
+
 def _finish(result: Result, json: bool, pictures: Drawing | None) -> None:
     assert result.folder is not None
     say = tell_results(result.folder, json)
     if (report := result.manifest.get("capture")) and not json:
+        from fabricsim.cli.capture import notes  # noqa: PLC0415 - few runs have one
+
         say(f"capture: {result.folder / report['file']}")
         for line in notes(report):
             say(f"  {line}")

@@ -37,7 +37,7 @@ from fabricsim.cli.state import (
     tell_results,
     warn,
 )
-from fabricsim.cli.tables import print_sweep
+from fabricsim.cli.sweep_tables import print_sweep
 from fabricsim.errors import InputError
 from fabricsim.sweep import SweepResult
 from fabricsim.sweep import sweep as run_sweep

@@ -1,44 +1,23 @@
-"""Results as short tables."""
+"""Results of runs as short tables."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 from fabricsim import catalogue
-from fabricsim.cli.layout import key_heading, narrow, two_lines
-from fabricsim.cli.numbers import fixed, nanoseconds, percent, plain, seconds, stacked
-from fabricsim.cli.numbers import shown as shown_as
-from fabricsim.cli.repeated_tables import print_repeated
+from fabricsim.cli.layout import narrow
+from fabricsim.cli.numbers import fixed, nanoseconds, percent, seconds, stacked
 from fabricsim.cli.routers import print_routers
 from fabricsim.cli.traffic import print_entries, print_flows
 from fabricsim.cli.transport import print_messages, transport_rows
 from fabricsim.hot_links import sentences
-from fabricsim.results import Result, flatten
-from fabricsim.sweep import SweepResult
-from fabricsim.sweep.table import BOUND
-from fabricsim.sweep.table import entry as entry_of
+from fabricsim.results import Result
 
-MOST_POINTS = 100
-_SWEPT = (
-    "offered_load",
-    "accepted_load",
-    BOUND,
-    "latency_ns.mean",
-    "latency_ns.p99",
-    "job_time_ns",
-    "transport.completion_ns.mean",
-    "transport.completion_ns.p99",
-    "status",
-)
-"""Columns of a sweep that are printed."""
-_OF_ENTRY = ".accepted_load"
-MOST_ENTRIES = 4
-"""Entries of which a sweep's table has the accepted load."""
 _LATENCIES = {"mean": "mean", "p50": "p50", "p99": "p99", "p999": "p99.9", "max": "max"}
 _COUNTS = ("injected", "delivered", "in_flight", "dropped")
 
@@ -138,75 +117,3 @@ def _print_deadlock(deadlock: Sequence[str], console: Console) -> None:
     console.print("deadlock: cyclic dependency of these packets", style="red")
     for line in deadlock:
         console.print(f"  {line}", markup=False)
-
-
-def print_facts(facts: Mapping[str, Any], console: Console) -> None:
-    """Facts of `describe`, with the deadlock verdict in words."""
-    facts = dict(facts)
-    verdict = facts.pop("deadlock", None)
-    table = Table.grid(padding=(0, 2))
-    lists = {key: value for key, value in facts.items() if isinstance(value, list)}
-    for name, value in {**flatten(facts), **lists}.items():
-        table.add_row(*_fact(name, value))
-    console.print(table)
-    if isinstance(verdict, dict):
-        console.print(f"deadlock check: {verdict['verdict']}", markup=False)
-
-
-_UNITS: dict[str, Callable[[Any], str]] = {
-    "ns": lambda value: f"{value:,.6g} ns",
-    "gbps": lambda value: f"{value:,.6g} Gb/s",
-    "bytes": lambda value: f"{value:,} B",
-}
-"""Words in names of facts that are units, and texts of such values."""
-
-
-def _fact(name: str, value: Any) -> tuple[str, str]:
-    """A fact in words, its unit at the value."""
-    words = name.replace("_", " ").replace(".", " ").replace("zero load", "zero-load").split(" ")
-    for unit, shown in _UNITS.items():
-        if unit in words and isinstance(value, int | float):
-            return " ".join(word for word in words if word != unit), shown(value)
-    return " ".join(words), plain(value)
-
-
-def print_sweep(result: SweepResult, console: Console) -> None:
-    """Points and saturation of a sweep."""
-    if result.repeated:
-        print_repeated(result, console)
-        _print_saturation(result, console)
-        return
-    of_entries = [
-        name for name in result.points if str(name).startswith("traffic.") and str(name).endswith(_OF_ENTRY)
-    ]
-    names = [*(name for name in _SWEPT if name in result.points), *map(str, of_entries[:MOST_ENTRIES])]
-    if result.count("ok") == len(result.points):
-        names.remove("status")
-    known = [entry_of(name) for name in names]
-    rows = result.points.to_dict("records")
-    left_out = len(rows) - MOST_POINTS
-    caption = f"the first {MOST_POINTS} of {len(rows)} points" if left_out > 0 else None
-    headings = [key_heading(key, result.parameters) for key in result.parameters]
-    table = narrow(
-        str(result.manifest["name"]), caption, texts=headings, numbers=(two_lines(entry) for entry in known)
-    )
-    for row in rows[:MOST_POINTS]:
-        cells = [plain(row[key]) for key in result.parameters]
-        table.add_row(*cells, *(shown_as(row[entry.name], entry) for entry in known))
-    console.print(table)
-    _print_saturation(result, console)
-
-
-def _print_saturation(result: SweepResult, console: Console) -> None:
-    for row in result.saturation().to_dict("records"):
-        others = ", ".join(f"{key} {value}" for key, value in row.items() if key in result.parameters)
-        console.print(f"{others + ': ' if others else ''}{_saturation(row)}", markup=False)
-
-
-def _saturation(row: Mapping[Any, Any]) -> str:
-    if not row["reached"]:
-        return f"not saturated up to load {fixed(row['load'])}"
-    return (
-        f"saturation point: load {fixed(row['load'])} (accepted {fixed(row['accepted'])}); "
-        f"highest accepted load {fixed(row['throughput'])}"
-    )

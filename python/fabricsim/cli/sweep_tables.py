@@ -1,0 +1,75 @@
+"""Sweeps as short tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+
+from fabricsim.cli.layout import key_heading, narrow, two_lines
+from fabricsim.cli.numbers import fixed, plain
+from fabricsim.cli.numbers import shown as shown_as
+from fabricsim.cli.repeated_tables import print_repeated
+from fabricsim.sweep import SweepResult
+from fabricsim.sweep.table import BOUND
+from fabricsim.sweep.table import entry as entry_of
+
+MOST_POINTS = 100
+_SWEPT = (
+    "offered_load",
+    "accepted_load",
+    BOUND,
+    "latency_ns.mean",
+    "latency_ns.p99",
+    "job_time_ns",
+    "transport.completion_ns.mean",
+    "transport.completion_ns.p99",
+    "status",
+)
+"""Columns of a sweep that are printed."""
+_OF_ENTRY = ".accepted_load"
+MOST_ENTRIES = 4
+"""Entries of which a sweep's table has the accepted load."""
+
+
+def print_sweep(result: SweepResult, console: Console) -> None:
+    """Points and saturation of a sweep."""
+    if result.repeated:
+        print_repeated(result, console)
+        _print_saturation(result, console)
+        return
+    of_entries = [
+        name for name in result.points if str(name).startswith("traffic.") and str(name).endswith(_OF_ENTRY)
+    ]
+    names = [*(name for name in _SWEPT if name in result.points), *map(str, of_entries[:MOST_ENTRIES])]
+    if result.count("ok") == len(result.points):
+        names.remove("status")
+    known = [entry_of(name) for name in names]
+    rows = result.points.to_dict("records")
+    left_out = len(rows) - MOST_POINTS
+    caption = f"the first {MOST_POINTS} of {len(rows)} points" if left_out > 0 else None
+    headings = [key_heading(key, result.parameters) for key in result.parameters]
+    table = narrow(
+        str(result.manifest["name"]), caption, texts=headings, numbers=(two_lines(entry) for entry in known)
+    )
+    for row in rows[:MOST_POINTS]:
+        cells = [plain(row[key]) for key in result.parameters]
+        table.add_row(*cells, *(shown_as(row[entry.name], entry) for entry in known))
+    console.print(table)
+    _print_saturation(result, console)
+
+
+def _print_saturation(result: SweepResult, console: Console) -> None:
+    for row in result.saturation().to_dict("records"):
+        others = ", ".join(f"{key} {value}" for key, value in row.items() if key in result.parameters)
+        console.print(f"{others + ': ' if others else ''}{_saturation(row)}", markup=False)
+
+
+def _saturation(row: Mapping[Any, Any]) -> str:
+    if not row["reached"]:
+        return f"not saturated up to load {fixed(row['load'])}"
+    return (
+        f"saturation point: load {fixed(row['load'])} (accepted {fixed(row['accepted'])}); "
+        f"highest accepted load {fixed(row['throughput'])}"
+    )
