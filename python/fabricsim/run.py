@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from fabricsim.memory import Allowance, allowance
 from fabricsim.native import POLL_S, bad_input, native
 from fabricsim.native_types import NativeControl, NativeOutcome
 from fabricsim.results import Result, frames_of
+from fabricsim.shown import notebook_bar
 from fabricsim.spec import Experiment, as_experiment
 from fabricsim.store import Reservation, read_folder, rescue
 
@@ -87,7 +89,7 @@ def run(
         out: write a run folder there.
         force: replace a run folder that exists.
         memory: most memory of the process, such as "16 GiB"; by default what the machine has.
-        on_progress: called about ten times a second.
+        on_progress: called about ten times a second. In a notebook, without it, a bar shows the progress.
         stop: called about ten times a second; the run is interrupted when it returns True.
 
     Raises:
@@ -102,8 +104,8 @@ def run(
     try:
         file = None if reservation is None else _capture_file(experiment)
         into = None if reservation is None or file is None else reservation.staging / file
-        watch = _Watch(experiment, allowed, on_progress, stop, capture=into)
-        with bad_input():
+        with bad_input(), _progress(experiment.name, on_progress) as shown:
+            watch = _Watch(experiment, allowed, shown, stop, capture=into)
             outcome = watch.outcome()
         result = result_of(experiment, outcome, watch.wall_s, watch.stopped)
         if file is not None and (report := outcome.capture()) is not None:
@@ -112,6 +114,23 @@ def run(
     finally:
         if reservation is not None:
             reservation.discard()
+
+
+@contextmanager
+def _progress(
+    name: str, given: Callable[[Progress], None] | None
+) -> Iterator[Callable[[Progress], None] | None]:
+    """The caller's function; in a notebook, without one, a bar."""
+    with notebook_bar(name, wanted=given is None) as bar:
+        if bar is None:
+            yield given
+            return
+
+        def show(progress: Progress) -> None:
+            left = progress.remaining_s
+            bar.show(progress.fraction, progress.phase + ("" if left is None else f", {left:.0f} s left"))
+
+        yield show
 
 
 def load(folder: str | Path) -> Result:

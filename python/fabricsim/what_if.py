@@ -14,7 +14,7 @@ from fabricsim.lazy import pandas as pd
 from fabricsim.memory import Allowance, shared
 from fabricsim.results import Result, finite, set_column_notes
 from fabricsim.run import run
-from fabricsim.shown import Shown
+from fabricsim.shown import Shown, counted
 from fabricsim.spec import Experiment, as_experiment
 from fabricsim.sweep import Stop, never
 from fabricsim.sweep.executors import Executor, local, processes
@@ -116,7 +116,7 @@ def what_if(
         jobs: processes at most; by default one for each processor.
         executor: where to run, instead of local processes: see `fabricsim.sweep.executors`.
         memory: most memory of all local processes together, such as "16 GiB".
-        on_point: called with failures done and failures in all.
+        on_point: called with failures done and failures in all. In a notebook, without it, a bar shows them.
         stop: asked about ten times a second.
 
     Raises:
@@ -133,21 +133,22 @@ def what_if(
     tasks = _tasks(experiment, each, names)
     where = executor or local(jobs)
     rows: dict[str, dict[str, Any]] = {}
-
-    def done(task: _Task, row: dict[str, Any] | None) -> None:
-        if row is not None:
-            rows[task.name] = row
-            if on_point:
-                on_point(len(rows), len(tasks))
-
-    if on_point:
-        on_point(0, len(tasks))
     work = partial(
         _work, flows=_accepted(without)[_many(without)], allowed=shared(memory, processes(where, len(tasks)))
     )
-    complete = where.work_through(
-        tasks, work, done, stop=stop, on_lost=lambda task, why: done(task, _failed(task, why))
-    )
+    with counted("failures", on_point) as shown:
+
+        def done(task: _Task, row: dict[str, Any] | None) -> None:
+            if row is not None:
+                rows[task.name] = row
+                if shown:
+                    shown(len(rows), len(tasks))
+
+        if shown:
+            shown(0, len(tasks))
+        complete = where.work_through(
+            tasks, work, done, stop=stop, on_lost=lambda task, why: done(task, _failed(task, why))
+        )
     found = list(rows.values())
     return WhatIf(each, without, _table(found, without), complete, _routes(found, after))
 

@@ -14,7 +14,7 @@ from fabricsim.lazy import pandas as pd
 from fabricsim.memory import Allowance, shared
 from fabricsim.results import finite, scalars, title_of
 from fabricsim.run import run
-from fabricsim.shown import Shown
+from fabricsim.shown import Shown, counted
 from fabricsim.spec import Experiment, as_experiment
 from fabricsim.spec.sweep import RandomPoints
 from fabricsim.statistics import CONFIDENCE
@@ -197,7 +197,7 @@ def sweep(
             what the machine has.
         bound: add a column `bound_fraction`: accepted throughput over the largest total that topology and routing
             allow. Bounds are computed when the points are done, once for points with equal bounds.
-        on_point: called with points done and points in all.
+        on_point: called with points done and points in all. In a notebook, without it, a bar shows them.
         say: receives the points of the folder that are damaged and repeated.
         stop: asked about ten times a second.
 
@@ -212,7 +212,8 @@ def sweep(
     state = SweepState(experiment, planned, None if out is None else Path(out), force, say)
     try:
         allowed = shared(memory, processes(where, len(state.todo())))
-        _work(experiment, state, where, allowed, on_point, stop)
+        with counted("points", on_point) as shown:
+            _work(experiment, state, where, allowed, shown, stop)
         if bound and not stop():
             add_bounds(experiment, state, where, stop)
     finally:

@@ -8,6 +8,7 @@ from typing import Any
 
 from fabricsim.errors import FabricsimError, InputError, StoreError
 from fabricsim.memory import Allowance, shared
+from fabricsim.shown import Bar, notebook_bar
 from fabricsim.spec import Experiment, as_experiment
 from fabricsim.sweep import Stop, never
 from fabricsim.sweep.executors import Executor, local, processes
@@ -57,7 +58,7 @@ def tune(
             what the machine has.
         storage: the URL of a database for Optuna instead of a file in `out`.
         study: a name for the study there; by default the experiment's.
-        on_progress: called after every trial.
+        on_progress: called after every trial. In a notebook, without it, a bar shows them.
         on_confirm: called with the runs with fresh seeds that are done, and their number.
         stop: asked about ten times a second.
 
@@ -72,14 +73,20 @@ def tune(
     allowed = shared(memory, processes(where))
     folder = Folder(problem, None if out is None else Path(out), force)
     try:
-        with quiet():
+        with quiet(), notebook_bar("trials", wanted=on_progress is None) as bar:
             folder.open_file(FILE)
-            search = _opened(problem, folder, storage, study, on_progress)
+            report = on_progress if bar is None else _shown_by(bar)
+            search = _opened(problem, folder, storage, study, report)
             result = _searched(problem, folder, search, where, allowed, stop, on_confirm)
         folder.seal(FILE)
         return result
     finally:
         folder.close()
+
+
+def _shown_by(bar: Bar) -> Callable[[Progress], None]:
+    """Shows the number of trials in a notebook."""
+    return lambda found: bar.show(found.done / max(found.trials, 1), f"{found.done:,} of {found.trials:,}")
 
 
 def _opened(
