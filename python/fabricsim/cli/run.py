@@ -90,7 +90,19 @@ def run(
                 )
         except NotStoredError as error:
             failed, result = error, error.result
-    part = _bound_of(experiment, result) if bound else None
+    _print(experiment, result, warnings, bound=bound, json=json)
+    if failed is not None:
+        raise failed
+    _finish(result, json, pictures)
+
+
+def _print(experiment: Experiment, result: Result, warnings: list[str], *, bound: bool, json: bool) -> None:
+    """Prints a run, and with `bound` what part of its bound it reached."""
+    part = None
+    if bound:
+        from fabricsim.cli.bound import print_reached, reached  # noqa: PLC0415 - only with --bound
+
+        part = reached(experiment, result)
     show(
         json,
         lambda: {
@@ -102,19 +114,7 @@ def run(
         lambda: print_result(result, output(), said=warnings),
     )
     if part is not None and not json:
-        from fabricsim.cli.bound import print_reached  # noqa: PLC0415 - only with --bound
-
         print_reached(part, output())
-    if failed is not None:
-        raise failed
-    _finish(result, json, pictures)
-
-
-def _bound_of(experiment: Experiment, result: Result) -> dict[str, Any]:
-    """Fraction of its bound that a run reached."""
-    from fabricsim.cli.bound import reached  # noqa: PLC0415 - only with --bound
-
-    return reached(experiment, result)
 
 
 def _finish(result: Result, json: bool, pictures: Drawing | None) -> None:
