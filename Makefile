@@ -4,7 +4,7 @@ VENV := .venv/bin
 FIRST := experiments/thesis/a.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint check-protocols mutants mutants-diff soak fuzz bench reproduce docs clean
+.PHONY: help run test lint check-protocols mutants mutants-diff soak fuzz bench reproduce docs wheel clean
 
 help: ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 28
@@ -57,6 +57,9 @@ docs: ## build the documentation into site/
 	@scripts/setup docs
 	@NO_MKDOCS_2_WARNING=1 $(VENV)/mkdocs build --quiet --strict
 	@echo "documentation: site/index.html"
+
+wheel: ## build dist/*.whl for any Linux with glibc 2.28 or later and any Python from 3.11 on, and try it in a clean environment
+	@scripts/wheel
 
 clean: ## remove what the other targets built
 	rm -rf .venv target site bench.json python/fabricsim/_native*.so
