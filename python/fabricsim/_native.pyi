@@ -334,10 +334,11 @@ class MpiPrograms:
         patience: int,
         control: Control,
         memory: int | None,
-        logs: bool,
+        kept: tuple[bool, str | None],
     ) -> MpiPrograms:
         """Builds the network. `hosts`: number of ranks, and the name of each one's host; without names the first hosts,
-        in blocks of ranks of the same size. `patience`: as of `Programs`. `logs`: operations are kept for `log`."""
+        in blocks of ranks of the same size. `patience`: as of `Programs`. `kept`: True if operations are kept for
+        `log`, and the file that the experiment's capture is written to."""
 
     def hosts(self) -> list[str]:
         """Name of each rank's host."""
@@ -401,8 +402,8 @@ class MpiPrograms:
     def close(self, rank: int) -> int:
         """Completes what is in progress."""
 
-    def log(self) -> list[tuple[int, int, int, str, int, str]]:
-        """Operations that ranks posted: time, from, to, operation, bytes, headers as text."""
+    def log(self) -> list[tuple[int, int, int, str, int, str, int]]:
+        """Operations that ranks posted: time, from, to, operation, bytes, headers as text, wr_id."""
 
     def result(self) -> Outcome:
         """Ends the run."""

@@ -178,6 +178,11 @@ impl Prepared {
         }
     }
 
+    /// True if programs use the adapter of a host.
+    pub fn has_programs(&self, host: HostId) -> bool {
+        self.devices.binary_search_by_key(&host, |&(host, _)| host).is_ok()
+    }
+
     /// The deadlock check of all packets, those for multicast groups included.
     pub fn check_deadlock(&self) -> Verdict {
         let streams = self.workload.streams.iter().filter(|stream| !stream.is_multicast);

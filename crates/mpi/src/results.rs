@@ -66,4 +66,6 @@ pub struct LogEntry {
     pub bytes: u32,
     /// Headers as text; empty for data.
     pub header: String,
+    /// Number of the work request, of which packets have the low 32 bits. Numbers are used again.
+    pub wr_id: u64,
 }

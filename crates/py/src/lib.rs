@@ -86,7 +86,9 @@ fn check(py: Python<'_>, text: &str, file: &str, base: &str, overrides: Override
             let lines: Vec<String> = all.iter().map(ToString::to_string).collect();
             if lines.len() > 1 { bad_input(lines.join("\n")) } else { first }
         })?;
-        captures::plan(&prepared, file).map_err(|error| bad_input(error.located(text, &overrides)))?;
+        let located = |error: fabricsim_spec::SpecError| bad_input(error.located(text, &overrides));
+        captures::plan(&prepared, file).map_err(located)?;
+        simulation::check_packets(&prepared, file).map_err(located)?;
         serde_json::to_string(&prepared.experiment).map_err(bad_input)
     })
 }

@@ -5,6 +5,7 @@ use fabricsim_units::{HostId, Time, Vl};
 
 use crate::Session;
 use crate::tap::{CaptureFilter, Captured, Tap};
+use crate::traced::Traced;
 
 /// Events that a subscriber receives, and how many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +67,7 @@ pub struct Feed<B> {
     inner: B,
     buffer: Option<Box<Buffer>>,
     tap: Option<Box<Tap>>,
+    trace: Option<Vec<Traced>>,
 }
 
 /// Events of a partition.
@@ -91,7 +93,7 @@ impl Buffer {
 impl<B> Feed<B> {
     /// Without a subscription at first.
     pub fn new(inner: B) -> Self {
-        Self { inner, buffer: None, tap: None }
+        Self { inner, buffer: None, tap: None, trace: None }
     }
 
     /// The observer within.
@@ -180,16 +182,40 @@ impl<B: Observer> Session<Feed<B>> {
     }
 }
 
+impl<B: Observer> Session<Feed<B>> {
+    /// Traces what crosses any link from now on.
+    pub fn start_trace(&mut self) {
+        self.engine.observers().for_each(|feed| feed.trace = Some(Vec::new()));
+    }
+
+    /// What has begun to cross links before `until`, but for what an earlier call returned, in order of time and port. The same for every
+    /// number of partitions if `until` is not after now, or nothing is to follow.
+    pub fn take_traced(&mut self, until: Time) -> Vec<Traced> {
+        let mut all = Vec::new();
+        for trace in self.engine.observers().filter_map(|feed| feed.trace.as_mut()) {
+            all.extend(trace.extract_if(.., |traced| traced.time < until));
+        }
+        // What leaves a port comes from one partition, in order.
+        all.sort_by_key(|traced| (traced.time, traced.port));
+        all
+    }
+}
+
 impl<B: Observer> Observer for Feed<B> {
     const CAPTURES: bool = true;
 
     #[inline]
     fn captures(&self, time: Time, port: u32) -> bool {
-        self.tap.as_ref().is_some_and(|tap| tap.captures(time, port))
+        self.trace.is_some() || self.tap.as_ref().is_some_and(|tap| tap.captures(time, port))
     }
     fn crossed(&mut self, crossing: &Crossing<'_>) {
-        if let Some(tap) = &mut self.tap {
+        if let Some(tap) = &mut self.tap
+            && (self.trace.is_none() || tap.captures(crossing.time, crossing.port))
+        {
             tap.add(crossing);
+        }
+        if let Some(trace) = &mut self.trace {
+            trace.push(crossing.into());
         }
     }
     #[inline]

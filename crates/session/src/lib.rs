@@ -11,6 +11,7 @@ mod programs;
 mod session;
 mod subnet;
 mod tap;
+mod traced;
 mod watchdog;
 
 pub use change::{Change, ChangeError};
@@ -20,3 +21,4 @@ pub use programs::{Awaited, Ended, Next, Program, ProgramHost, Programs, Schedul
 pub use session::Session;
 pub use subnet::{SubnetReport, SweepReport};
 pub use tap::{CaptureFilter, Captured, CapturedContent};
+pub use traced::Traced;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::congestion::{FLOWS_ROW, TREES_ROW, Trees};
 use crate::outcome::RunSummary;
-use crate::{identity, mpi, nodes, port_counters, programs, queue_pairs, subnet, transports};
+use crate::{identity, mpi, nodes, packets, port_counters, programs, queue_pairs, subnet, transports};
 
 /// Every table that a run can have, with every column.
 pub fn catalogue() -> Vec<TableEntry> {
@@ -28,6 +28,7 @@ pub fn catalogue() -> Vec<TableEntry> {
     add_table(&mut all, mpi::ROW, &mpi::empty());
     add_table(&mut all, subnet::ROW, &subnet::empty());
     add_table(&mut all, port_counters::ROW, &port_counters::empty());
+    add_table(&mut all, packets::ROW, &packets::empty());
     add_table(&mut all, nodes::ROW, &nodes::empty());
     // The tables are known: these are further columns.
     for table in identity::empty() {

@@ -40,7 +40,9 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
         let measured = self.measured(end);
         let names = recording::names(&self.prepared);
         let recoveries = self.session.recoveries().clone();
-        let Self { prepared, session, trees, watch, .. } = self;
+        self.take_traced();
+        warnings.extend(self.packets.as_ref().and_then(|packets| packets.warning()));
+        let Self { prepared, session, trees, watch, packets, .. } = self;
         let mut transports: Vec<_> = session.engine().transports().collect();
         transports.sort_by_key(|transport| transport.host);
         let mut pairs: Vec<_> = session.engine().queue_pairs().collect();
@@ -71,6 +73,7 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
                 (end, length),
             ));
         }
+        tables.extend(packets.map(|packets| packets.table(&prepared)));
         tables.push(nodes::table(&prepared.graph));
         identity::add(&mut tables, &prepared.experiment, &prepared.graph);
         Outcome {

@@ -15,6 +15,7 @@ use fabricsim_workload::Workload;
 use crate::congestion::Trees;
 use crate::control::{Control, Phase};
 use crate::outcome::Status;
+use crate::packets::PacketTrace;
 use crate::recording::{self, Recording};
 use crate::watch::DeadlockWatch;
 
@@ -60,6 +61,8 @@ pub struct Run<P, B = Recorder> {
     pub(crate) trees: Trees,
     pub(crate) watch: DeadlockWatch,
     jobs: JobsToDo,
+    /// Records of packets link by link, if the experiment asks for them and the observer can trace.
+    pub(crate) packets: Option<Box<PacketTrace>>,
     /// True if it has ended because its programs have.
     pub(crate) has_ended_early: bool,
 }
@@ -104,7 +107,11 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
         let jobs = JobsToDo::of(&prepared.workload);
         let config = recording::config(&prepared, jobs.iterations > 0 || !prepared.devices.is_empty());
         control.enter(Phase::Fabric);
-        let session = Session::new(&prepared, || observe(recording::recorder(&config, &prepared)));
+        let mut session = Session::new(&prepared, || observe(recording::recorder(&config, &prepared)));
+        let packets = PacketTrace::new(&prepared).map(Box::new);
+        if packets.is_some() {
+            B::start_trace(&mut session);
+        }
         control.enter(Phase::WarmUp);
         let whole = run.warmup.saturating_add(run.duration);
         control.expect(whole);
@@ -123,6 +130,7 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
             trees: Trees::new(&prepared),
             watch: DeadlockWatch::new(&prepared),
             jobs,
+            packets,
             has_ended_early: false,
             prepared,
         }
@@ -172,6 +180,7 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
         while self.session.now() < until {
             let checkpoint = self.checkpoint();
             how = self.advance_session(until.min(checkpoint).min(self.next_look()), control);
+            self.take_traced();
             if how == Advance::Stopped {
                 return Stop::Stopped;
             }
@@ -204,9 +213,19 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
         if control.is_cancelled() { Advance::Stopped } else { how }
     }
 
-    /// Time of the next sample of congestion trees; [`Time::MAX`] once the run is over.
+    /// Time of the next sample of congestion trees, and of the next look at packets; [`Time::MAX`] if there is none.
     fn next_look(&self) -> Time {
-        if self.is_over() { Time::MAX } else { self.trees.due() }
+        let trace = self.packets.as_ref().map(|packets| packets.next_look(self.session.now()));
+        let trees = if self.is_over() { Time::MAX } else { self.trees.due() };
+        trees.min(trace.unwrap_or(Time::MAX))
+    }
+
+    /// Records what crossed links until now.
+    pub(crate) fn take_traced(&mut self) {
+        if let Some(packets) = &mut self.packets {
+            let until = self.session.now();
+            packets.take(&B::take_traced(&mut self.session, until), &self.prepared.graph);
+        }
     }
 
     /// Time of the next checkpoint; [`Time::MAX`] once the run is over.

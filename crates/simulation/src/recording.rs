@@ -3,9 +3,10 @@
 use fabricsim_engine::Prepared;
 use fabricsim_measure::{EntryName, JobName, Names, PortName, Recorder, RecorderConfig};
 use fabricsim_model::Observer;
-use fabricsim_session::Feed;
+use fabricsim_session::{Feed, Session, Traced};
 use fabricsim_spec::OrderingMode;
 use fabricsim_topology::LinkClass;
+use fabricsim_units::Time;
 use fabricsim_workload::{StreamInfo, StreamKind};
 
 use crate::routers;
@@ -16,6 +17,19 @@ pub trait Recording: Observer {
     fn recorder(&mut self) -> &mut Recorder;
     /// The recorder, at the end.
     fn into_recorder(self) -> Recorder;
+    /// Begins to trace packets on all links, if it can.
+    fn start_trace(_: &mut Session<Self>)
+    where
+        Self: Sized,
+    {
+    }
+    /// What has been traced before `until` since the last call.
+    fn take_traced(_: &mut Session<Self>, _until: Time) -> Vec<Traced>
+    where
+        Self: Sized,
+    {
+        Vec::new()
+    }
 }
 
 impl Recording for Recorder {
@@ -35,6 +49,14 @@ impl Recording for Feed<Recorder> {
 
     fn into_recorder(self) -> Recorder {
         self.into_inner()
+    }
+
+    fn start_trace(session: &mut Session<Self>) {
+        session.start_trace();
+    }
+
+    fn take_traced(session: &mut Session<Self>, until: Time) -> Vec<Traced> {
+        session.take_traced(until)
     }
 }
 

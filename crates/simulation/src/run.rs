@@ -2,16 +2,22 @@
 
 use fabricsim_engine::Prepared;
 use fabricsim_routing::deadlock::Verdict as Cycles;
+use fabricsim_spec::SpecError;
 use fabricsim_units::Time;
 
 use crate::control::Control;
 use crate::memory;
 use crate::outcome::Outcome;
+use crate::packets::check_packets;
 use crate::plan::Run;
+use crate::recording::Recording;
 
 /// Reason why a run did not start.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RunError {
+    /// Something that is to be measured is not there.
+    #[error(transparent)]
+    Measure(#[from] SpecError),
     /// The channel dependency graph has a cycle, and the experiment does not allow it.
     #[error(
         "{file}: run.allow_deadlock: {verdict}\nUse another routing or more virtual lanes, or set \
@@ -50,6 +56,7 @@ pub enum RunError {
 /// dependency graph has a cycle, unless it sets `allow_deadlock`. `file` names it in messages. Called before
 /// [`simulate`].
 pub fn permit(prepared: &Prepared, limit: Option<u64>, file: &str) -> Result<(), RunError> {
+    check_packets(prepared, file)?;
     memory::fits(prepared, memory::needed(prepared), limit, memory::available_memory(), file)?;
     if prepared.experiment.run.allow_deadlock {
         return Ok(());
@@ -64,7 +71,14 @@ pub fn permit(prepared: &Prepared, limit: Option<u64>, file: &str) -> Result<(),
 
 /// Runs a prepared experiment to its end.
 pub fn simulate(prepared: &Prepared, control: &Control) -> Outcome {
-    let mut run = Run::new(prepared, control);
+    if prepared.experiment.measure.packets.is_empty() {
+        to_the_end(Run::new(prepared, control), control)
+    } else {
+        to_the_end(Run::with_feed(prepared, control), control)
+    }
+}
+
+fn to_the_end<B: Recording>(mut run: Run<&Prepared, B>, control: &Control) -> Outcome {
     run.advance_to(Time::MAX, control);
     run.finish(control)
 }

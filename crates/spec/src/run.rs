@@ -102,6 +102,21 @@ pub struct Measure {
     /// charts (table `exchanges`), 0 to 1000000.
     #[schemars(range(min = 0, max = 1_000_000), extend("x-unit" = "events"))]
     pub exchanges: u32,
+    /// Packets that are recorded link by link (table `packet_hops`), by sender and receiver: `"H0 -> H5"`, each a name or a pattern with
+    /// `*`. With `"H0 -> H5 #17"` only packet 17 of the sender, counted from 0 as in captures.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub packets: Vec<String>,
+    /// Maximum number of rows of the table `packet_hops`, one for each link that a packet crosses, 1 to 10000000. Later ones are counted.
+    #[serde(skip_serializing_if = "is_default_number_of_hops")]
+    #[schemars(range(min = 1, max = 10_000_000), extend("x-unit" = "rows"))]
+    pub packet_hops: u32,
+}
+
+/// Rows of the table `packet_hops` at most, by default.
+const PACKET_HOPS: u32 = 100_000;
+
+fn is_default_number_of_hops(number: &u32) -> bool {
+    *number == PACKET_HOPS
 }
 
 impl Default for Measure {
@@ -115,6 +130,8 @@ impl Default for Measure {
             router_counters: false,
             port_counters: false,
             exchanges: 0,
+            packets: Vec::new(),
+            packet_hops: PACKET_HOPS,
         }
     }
 }

@@ -54,6 +54,7 @@ COMMANDS = [
         "perftest",
         "Latency or bandwidth of SEND, RDMA WRITE or RDMA READ between two adapters, with perftest's options.",
     ),
+    Later("packets", "packets", "Where the recorded packets of a run waited, and behind which others."),
     Later("mpi", "mpi", "MPI programs of simulated ranks."),
     Later("check", "experiment", "Check an experiment file; --json prints it with all defaults filled in."),
     Later(

@@ -7,7 +7,7 @@ import json as json_module
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -55,6 +55,29 @@ Collective = Annotated[
 Flops = Annotated[
     float, typer.Option("--flops", metavar="RATE", help="Operations per second of compute(flops=...).")
 ]
+Compute = Annotated[
+    Literal["given", "measured"],
+    typer.Option(
+        "--compute",
+        help="Time of computations: what fabricsim.compute gives, or also the program's processor time.",
+    ),
+]
+ComputeScale = Annotated[
+    float,
+    typer.Option(
+        "--compute-scale", metavar="F", help="Factor of measured times: 0.5 for twice as fast a processor."
+    ),
+]
+Packets = Annotated[
+    bool,
+    typer.Option(
+        "--packets", help="Record packets link by link, for the links in --report, --perfetto and --out."
+    ),
+]
+CaptureFile = Annotated[
+    Path | None,
+    typer.Option("--capture", metavar="FILE.pcapng", help="Write what crosses links, for Wireshark."),
+]
 OwnModules = Annotated[
     list[Path] | None,
     typer.Option(
@@ -85,6 +108,10 @@ def run(
     ] = "openmpi",
     own_modules: OwnModules = None,
     flops: Flops = DEFAULT_RATE,
+    compute: Compute = "given",
+    compute_scale: ComputeScale = 1.0,
+    packets: Packets = False,
+    capture: CaptureFile = None,
     verbs_log: Annotated[
         Path | None,
         typer.Option("--verbs-log", metavar="FILE", help="Write each operation of verbs as a line of JSON."),
@@ -106,15 +133,20 @@ def run(
     """Run a script in each of several ranks. In it `from mpi4py import MPI` is Fabricsim's."""
     pictures = drawing_if(plot, "--plot", style, width, label, format)
     requested = Requested(report, out, pictures, goal, perfetto, paraver, force)
-    place = _network(experiment, network, set, placement, memory, verbs_log is not None)
-    options: dict[str, Any] = {
-        "args": args or (),
-        "own_modules": own_modules or (),
-        "collectives": _selected(collective),
-        "decisions": collectives,
-        "flops_per_second": flops,
-        "report": requested.needs_record,
+    on_fabric = {
+        "packets": packets,
+        "capture": capture,
+        "force": force,
+        "log": verbs_log is not None,
+        "memory": memory,
+        "placement": placement.split(",") if placement else None,
+        "set": dict(map(parse_assignment, set or [])),
     }
+    place = _network(experiment, network, on_fabric)
+    options: dict[str, Any] = {"args": args or (), "own_modules": own_modules or ()}
+    options |= {"report": requested.needs_record, "collectives": _selected(collective)}
+    options |= {"decisions": collectives, "flops_per_second": flops}
+    options |= {"compute": compute, "compute_scale": compute_scale}
     found = _started(json, lambda: run_script(program, ranks, place, **options))
     if verbs_log is not None:
         write("".join(json_module.dumps(line) + "\n" for line in place.log()), verbs_log, force=True)
@@ -142,34 +174,24 @@ def _report(found: MpiRun, json: bool) -> None:
         f"{found.ranks} ranks, {found.end_ns:.3f} ns simulated, {found.messages} messages, {found.bytes} bytes; "
         "--json has the times of calls"
     )
+    if not found.repeatable:
+        tell("not repeatable: computations take measured processor time")
 
 
-def _network(
-    experiment: Path | None,
-    network: str | None,
-    assignments: list[str] | None,
-    placement: str | None,
-    memory: str | None,
-    logs: bool,
-) -> Any:
+def _network(experiment: Path | None, network: str | None, on_fabric: dict[str, Any]) -> Any:
+    """The network of a command line; `on_fabric`: options that only a fabric has."""
     if experiment is not None and network is not None:
         raise InputError("--experiment and --network exclude each other: give one of them")
     if experiment is None:
-        for name, value in (("--set", assignments), ("--placement", placement), ("--memory", memory)):
-            if value:
-                raise InputError(f"{name}: only with --experiment")
-        if logs:
+        for name in ("set", "placement", "memory", "packets", "capture"):
+            if on_fabric[name]:
+                raise InputError(f"--{name}: only with --experiment")
+        if on_fabric["log"]:
             raise InputError("--verbs-log: only with --experiment: a LogGP network has no verbs")
         if network is not None and network.partition(":")[0] != "loggp":
             raise InputError(f"--network {network}: must be loggp:L=..,o=..,g=..,G=..")
         return network_of(network)
-    return network_of(
-        experiment,
-        set=dict(map(parse_assignment, assignments or [])),
-        placement=placement.split(",") if placement else None,
-        memory=memory,
-        log=logs,
-    )
+    return network_of(experiment, **on_fabric)
 
 
 def _selected(collective: list[str] | None) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -70,7 +70,7 @@ class Requested:
         self,
         report: RankReport,
         fabric: Result | None,
-        operations: Iterable[Mapping[str, Any]] | None,
+        operations: Sequence[Mapping[str, Any]] | None,
         name: str,
         json: bool,
     ) -> None:
@@ -90,7 +90,10 @@ class Requested:
             write_goal(report.log, self.goal, force=self.force)
             tell(f"written: {self.goal}")
         if self.perfetto is not None:
-            write_perfetto(report.log, self.perfetto, operations, force=self.force)
+            hops = None if fabric is None else fabric.frames.get("packet_hops")
+            write_perfetto(
+                report.log, self.perfetto, operations, waits=report.waits, hops=hops, force=self.force
+            )
             tell(f"written: {self.perfetto}")
         if self.paraver is not None:
             for file in write_paraver(report.log, self.paraver, force=self.force):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from fabricsim.mpi.endpoint import Arrival, Endpoint
 
 if TYPE_CHECKING:
+    from fabricsim.mpi.measured_time import Stopwatch
     from fabricsim.mpi.operations import Operation
     from fabricsim.mpi.session import Shared
     from fabricsim.ranks.log import RankLog
@@ -48,6 +49,8 @@ class Process:
         """World ranks for which the rank waits, while it waits."""
         self.log: RankLog | None = None
         """Record of the rank, if the run keeps one."""
+        self.stopwatch: Stopwatch | None = None
+        """Processor time of the program, if that is measured."""
 
     def host(self) -> str:
         """Name of the host."""
@@ -56,6 +59,16 @@ class Process:
     def is_in_call(self) -> bool:
         """True inside a call whose time is counted."""
         return self.depth > 0
+
+    def enter_call(self) -> None:
+        """The program calls MPI: what it has computed since the last call takes its time."""
+        if self.stopwatch is not None:
+            self.stopwatch.stop()
+
+    def leave_call(self) -> None:
+        """A call of MPI returns to the program."""
+        if self.stopwatch is not None:
+            self.stopwatch.start()
 
     def enter(self) -> None:
         """The running program is this rank."""
@@ -148,6 +161,8 @@ def measured(function: F) -> F:
         process = current()
         if process.depth:
             return function(*args, **kwargs)
+        if process.stopwatch is not None:
+            process.stopwatch.stop()
         process.depth, process.call = 1, name
         begun = process.endpoint.now()
         try:
@@ -155,5 +170,7 @@ def measured(function: F) -> F:
         finally:
             process.depth = 0
             process.record(name, begun)
+            if process.stopwatch is not None:
+                process.stopwatch.start()
 
     return cast("F", call)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,14 @@ from fabricsim.mpi.comm import _WORLD
 from fabricsim.mpi.communicator import Communicator
 from fabricsim.mpi.errors import Abort, DeadlockError, RankError
 from fabricsim.mpi.group import Members
+from fabricsim.mpi.measured_time import GIVEN, MEASURED, MeasuredEndpoint, check_computations
 from fabricsim.mpi.networks.loggp import LogGP, LogGPNetwork
 from fabricsim.mpi.process import Process, current
 from fabricsim.mpi.session import Shared
 from fabricsim.programs import ProgramError, ProgramsBlockedError, Scheduler
 from fabricsim.programs.context import picoseconds
 from fabricsim.ranks import RankReport, Recorder, RunLog, report_of
+from fabricsim.results import Result
 from fabricsim.spec import Experiment
 
 MOST_RANKS = 1 << 20
@@ -54,12 +57,15 @@ class MpiRun:
     """Tables of the fabric, as of `fabricsim.run`; None on a LogGP network."""
     report: RankReport | None = field(default=None, repr=False)
     """Calls, waits, messages and critical path, if the run kept a record."""
+    repeatable: bool = True
+    """False if computations have taken measured processor time: another run has other times."""
 
     def as_dict(self) -> dict[str, Any]:
         """The run as `fabricsim mpi run --json` prints it."""
         return {
             "ranks": self.ranks,
             "end_ns": self.end_ns,
+            "repeatable": self.repeatable,
             "messages": self.messages,
             "bytes": self.bytes,
             "calls": self.calls.to_dict("records"),
@@ -77,6 +83,8 @@ def run(
     decisions: str = "openmpi",
     flops_per_second: float = DEFAULT_RATE,
     report: bool = False,
+    compute: str = GIVEN,
+    compute_scale: float = 1.0,
     **fabric: Any,
 ) -> MpiRun:
     """Runs a program in each of several ranks, until all have ended.
@@ -91,7 +99,10 @@ def run(
         decisions: algorithms of the others: "openmpi" (2.0.0) or "mpich" (3.2).
         flops_per_second: rate of `compute(flops=...)`.
         report: True if the run keeps a record of its ranks, for its `report`. The simulated times are the same.
-        fabric: arguments of the fabric's network, such as `placement`.
+        compute: "given": between calls of MPI no time passes but in `fabricsim.compute`; "measured": the processor time
+            that the program takes there as well. Then a run is not repeatable.
+        compute_scale: factor of measured times: 0.5 for a processor that is twice as fast as this one.
+        fabric: arguments of the fabric's network, such as `placement`, `packets` and `capture`.
 
     Raises:
         InputError: an argument is wrong.
@@ -102,27 +113,22 @@ def run(
     if isinstance(ranks, bool) or not isinstance(ranks, int) or not 1 <= ranks <= MOST_RANKS:
         raise InputError(f"ranks = {ranks!r}: must be 1 to {MOST_RANKS}")
     selection = Selection(decisions, collectives)
+    check_computations(compute, compute_scale)
     place = network_of(network, **fabric)
     log = RunLog(ranks) if report else None
     if report and hasattr(place, "keep_log"):
         place.keep_log()
     begun = time.monotonic()
-    scheduler, endpoints = place.open([f"rank {number}" for number in range(ranks)])
-    hosts = [str(getattr(one, "host", f"rank{number}")) for number, one in enumerate(endpoints)]
-    shared = Shared(hosts, selection)
-    world, everyone = Members(range(ranks)), []
-    for number, endpoint in enumerate(endpoints):
-        recorder = None if log is None else Recorder(endpoint, log.ranks[number])
-        alone = Communicator(1, Members([number]), 0)
-        process = Process(recorder or endpoint, shared, Communicator(0, world, number), alone)
-        if recorder is not None and log is not None:
-            recorder.in_call, process.log = process.is_in_call, log.ranks[number]
-        process.world.name, process.alone.name = _WORLD.name, "MPI_COMM_SELF"
-        process.flops_per_second = flops_per_second
-        everyone.append(process)
-    _run_all(scheduler, everyone, program, args)
-    end_ns = scheduler.native.now() / 1000
-    result = place.finish()
+    with place.writing() if hasattr(place, "writing") else nullcontext():
+        scheduler, endpoints = place.open([f"rank {number}" for number in range(ranks)])
+        everyone = _processes(endpoints, selection, log)
+        for process in everyone:
+            process.flops_per_second = flops_per_second
+            if compute == MEASURED:
+                process.endpoint = MeasuredEndpoint(process, compute_scale)
+        _run_all(scheduler, everyone, program, args)
+        end_ns = scheduler.native.now() / 1000
+        result = place.finish()
     return MpiRun(
         ranks,
         end_ns,
@@ -132,8 +138,30 @@ def run(
         _calls(everyone),
         time.monotonic() - begun,
         result,
-        None if log is None else report_of(log, place.log() if hasattr(place, "log") else None),
+        None if log is None else _report(log, place, result),
+        compute == GIVEN,
     )
+
+
+def _processes(endpoints: Sequence[Any], selection: Selection, log: RunLog | None) -> list[Process]:
+    """The ranks, with recorders between them and their endpoints if the run keeps a record."""
+    hosts = [str(getattr(one, "host", f"rank{number}")) for number, one in enumerate(endpoints)]
+    shared = Shared(hosts, selection)
+    world, everyone = Members(range(len(endpoints))), []
+    for number, endpoint in enumerate(endpoints):
+        recorder = None if log is None else Recorder(endpoint, log.ranks[number])
+        alone = Communicator(1, Members([number]), 0)
+        process = Process(recorder or endpoint, shared, Communicator(0, world, number), alone)
+        if recorder is not None and log is not None:
+            recorder.in_call, process.log = process.is_in_call, log.ranks[number]
+        process.world.name, process.alone.name = _WORLD.name, "MPI_COMM_SELF"
+        everyone.append(process)
+    return everyone
+
+
+def _report(log: RunLog, place: Any, result: Result | None) -> RankReport:
+    hops = None if result is None else result.frames.get("packet_hops")
+    return report_of(log, place.log() if hasattr(place, "log") else None, hops)
 
 
 def network_of(given: Any, **fabric: Any) -> Any:
@@ -165,7 +193,9 @@ def _run_all(
     def bound(process: Process) -> Callable[[], Any]:
         def body() -> Any:
             process.enter()
+            process.leave_call()
             value = program(*args)
+            process.enter_call()
             if not process.is_finalized:
                 process.is_finalized = True
                 process.endpoint.close("the end of the program")
@@ -257,7 +287,9 @@ def compute(
             raise InputError(f"compute(flops={flops!r}, rate={speed!r}): must be 0 or more, and above 0")
         duration = flops / speed * 1e9
     assert duration is not None
+    process.enter_call()
     process.endpoint.compute(picoseconds("duration", duration), f"compute({duration!r})")
+    process.leave_call()
 
 
 __all__ = ["Abort", "DeadlockError", "MpiRun", "RankError", "compute", "run"]

@@ -4,7 +4,8 @@
 |---|---|---|
 | late sender | a receive | the sender starts the send; if the transfer needs it, it is back in MPI |
 | late receiver | a send | the receiver posts the receive, and is in MPI |
-| transfer | both | the end, from there on |
+| congested link, busy input, no credits | both | after that, while a packet of the two hosts waits for a link |
+| transfer | both | the end, for the rest |
 | polling | tests and probes in vain | the end |
 """
 
@@ -14,9 +15,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fabricsim.ranks.log import RankLog, Receive, RunLog, Send, Wait
+from fabricsim.ranks.queues import BUSY_INPUT, CONGESTED, NO_CREDITS, Queues
 
 LATE_SENDER, LATE_RECEIVER, TRANSFER, POLLING = "late sender", "late receiver", "transfer", "polling"
-CAUSES = (LATE_SENDER, LATE_RECEIVER, TRANSFER, POLLING)
+CAUSES = (LATE_SENDER, LATE_RECEIVER, CONGESTED, BUSY_INPUT, NO_CREDITS, TRANSFER, POLLING)
 _NEED_THE_SENDER = ("put", "send")
 """Protocols in which the sender answers the receiver: it must be in MPI."""
 _NEED_THE_RECEIVER = ("get", *_NEED_THE_SENDER)
@@ -35,6 +37,8 @@ class Part:
     cause: str
     begin: int
     end: int
+    link: str = ""
+    """The link for which a packet waited, where that is the cause."""
 
     @property
     def time(self) -> int:
@@ -54,11 +58,33 @@ class Turn:
     """Time at which the rank goes on: of the start of a send its return."""
 
 
-def parts(log: RunLog) -> Iterator[Part]:
-    """Waits of all ranks by cause, in order for each rank. Messages must be paired."""
+def parts(log: RunLog, queues: Queues | None = None) -> Iterator[Part]:
+    """Waits of all ranks by cause, in order for each rank. Messages must be paired.
+
+    Args:
+        log: the record.
+        queues: times for which packets waited for links, if they are known.
+    """
     for rank in log.ranks:
         for wait in rank.waits:
-            yield from _split(log, wait, rank.rank)
+            for part in _split(log, wait, rank.rank):
+                yield from (
+                    [part] if queues is None or part.cause != TRANSFER else _in_fabric(log, part, queues)
+                )
+
+
+def _in_fabric(log: RunLog, part: Part, queues: Queues) -> Iterator[Part]:
+    """A transfer, with the times in which its packets waited for links apart."""
+    assert part.peer is not None
+    hosts = (log.ranks[part.rank].host, log.ranks[part.peer].host)
+    at = part.begin
+    for one in queues.within(*hosts, part.begin, part.end):
+        if one.begin > at:
+            yield Part(part.rank, part.call, part.peer, TRANSFER, at, one.begin)
+        yield Part(part.rank, part.call, part.peer, one.cause, one.begin, one.end, one.link)
+        at = one.end
+    if part.end > at:
+        yield Part(part.rank, part.call, part.peer, TRANSFER, at, part.end)
 
 
 def _split(log: RunLog, wait: Wait, rank: int) -> Iterator[Part]:

@@ -2,20 +2,22 @@
 
 Each rank is a process with two tracks: its calls and computations, and its waits. Messages are arrows from the call
 that sends to the call that finds the message complete. On a fabric each operation of verbs is an instant on a third
-track.
+track. Where the run recorded packets, the links are a process with a track each, and arrows lead from the call in which
+an operation was posted along the links of each of its packets.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fabricsim.errors import InputError, StoreError
-from fabricsim.ranks.causes import parts
+from fabricsim.lazy import pandas as pd
+from fabricsim.packets.events import write_events
+from fabricsim.ranks.causes import Part, parts
 from fabricsim.ranks.log import RunLog
 from fabricsim.ranks.messages import messages_of
+from fabricsim.ranks.packets import packet_events
 
 _CALLS, _WAITS, _VERBS = 1, 2, 3
 _PS_IN_US = 1_000_000
@@ -24,8 +26,10 @@ _PS_IN_US = 1_000_000
 def write_perfetto(
     log: RunLog,
     path: Path | str,
-    operations: Iterable[Mapping[str, Any]] | None = None,
+    operations: Sequence[Mapping[str, Any]] | None = None,
     *,
+    waits: Iterable[Part] | None = None,
+    hops: pd.DataFrame | None = None,
     force: bool = False,
 ) -> None:
     """Writes a run as a JSON trace; times in it are microseconds. Messages must be paired.
@@ -34,21 +38,23 @@ def write_perfetto(
         log: record of a complete run.
         path: the file.
         operations: operations of verbs, as of `FabricNetwork.log`.
+        waits: waits by cause, if they are known already.
+        hops: table `packet_hops` of the fabric.
         force: True if a file that exists is replaced.
 
     Raises:
         InputError: the file exists.
         StoreError: the file cannot be written.
     """
-    events = [*_names(log, operations is not None), *_times(log), *_messages(log), *_verbs(operations or ())]
-    text = json.dumps({"displayTimeUnit": "ns", "traceEvents": events}, separators=(",", ":"))
-    try:
-        with Path(path).open("w" if force else "x", encoding="utf-8") as target:
-            target.write(text + "\n")
-    except FileExistsError:
-        raise InputError(f"{path}: this exists; choose another file, or replace it with --force") from None
-    except OSError as error:
-        raise StoreError(f"{path}: it cannot be written: {error.strerror}") from error
+    known = parts(log) if waits is None else waits
+    events = [
+        *_names(log, operations is not None),
+        *_times(log, known),
+        *_messages(log),
+        *_verbs(operations or ()),
+        *(() if hops is None else packet_events(log, operations or (), hops)),
+    ]
+    write_events(events, path, force=force)
 
 
 def _names(log: RunLog, has_verbs: bool) -> Iterator[dict[str, Any]]:
@@ -61,15 +67,21 @@ def _names(log: RunLog, has_verbs: bool) -> Iterator[dict[str, Any]]:
             yield {**common, "tid": track, "name": "thread_name", "args": {"name": name}}
 
 
-def _times(log: RunLog) -> Iterator[dict[str, Any]]:
+def _times(log: RunLog, waits: Iterable[Part]) -> Iterator[dict[str, Any]]:
     for rank in log.ranks:
         for call in rank.calls:
             yield _slice(rank.rank, _CALLS, call.name, "call", call.begin, call.end)
         for one in rank.computations:
             yield _slice(rank.rank, _CALLS, "compute", "computation", one.begin, one.end)
-    for part in parts(log):
-        whom = {} if part.peer is None else {"args": {"peer": part.peer}}
-        yield {**_slice(part.rank, _WAITS, part.cause, "wait", part.begin, part.end), **whom}
+    for part in waits:
+        about = {
+            **({} if part.peer is None else {"peer": part.peer}),
+            **({"link": part.link} if part.link else {}),
+        }
+        yield {
+            **_slice(part.rank, _WAITS, part.cause, "wait", part.begin, part.end),
+            **({"args": about} if about else {}),
+        }
 
 
 def _slice(rank: int, track: int, name: str, kind: str, begin: int, end: int) -> dict[str, Any]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from fabricsim.lazy import pandas as pd
 from fabricsim.native import native
-from fabricsim.ranks.causes import parts
+from fabricsim.ranks.causes import Part, parts
 from fabricsim.ranks.critical import critical_path, shares
 from fabricsim.ranks.log import RunLog
 from fabricsim.ranks.messages import classify, pair
+from fabricsim.ranks.queues import Queues
 from fabricsim.ranks.tables import tables
 from fabricsim.results import Result
 from fabricsim.store import Reservation
@@ -28,6 +29,8 @@ class RankReport:
     log: RunLog = field(repr=False)
     tables: Mapping[str, pd.DataFrame] = field(repr=False)
     """`mpi_calls`, `mpi_times`, `mpi_waits`, `mpi_matrix`, `mpi_path`, `mpi_timeline`, `mpi_messages`; times in ns."""
+    waits: Sequence[Part] = field(repr=False)
+    """Waits of all ranks by cause."""
     path: Mapping[str, float]
     """Nanoseconds of each cause on the critical path: `computation`, `calls`, `messages`."""
 
@@ -85,12 +88,23 @@ class RankReport:
         longest = waits.sort_values("time_ns", ascending=False).head(3)
         for _, row in longest.iterrows():
             whom = f" for rank {row['peer']}" if row["peer"] >= 0 else ""
+            link = f" {row['link']}" if row["link"] else ""
             found.append(
-                f"rank {row['rank']} waited {row['time_ns']:.3f} ns in {row['call']}{whom}: {row['cause']}"
+                f"rank {row['rank']} waited {row['time_ns']:.3f} ns in {row['call']}{whom}: {row['cause']}{link}"
             )
+        found += self._congested()
         share = ", ".join(f"{cause} {_share(time, self.end_ns)}" for cause, time in self.path.items())
         found.append(f"critical path of {self.end_ns:.3f} ns: {share}")
         return found
+
+    def _congested(self) -> list[str]:
+        """The links for which ranks waited longest."""
+        waits = self.tables["mpi_waits"]
+        by_link = waits[waits["link"] != ""].groupby(["link", "cause"])["time_ns"].sum().reset_index()
+        return [
+            f"{row['link']}: ranks waited {row['time_ns']:.3f} ns because of it ({row['cause']})"
+            for row in by_link.sort_values("time_ns", ascending=False).head(3).to_dict("records")
+        ]
 
     def store(
         self, folder: Path | str, fabric: Result | None = None, *, name: str = "mpi", force: bool = False
@@ -119,17 +133,23 @@ def _share(part: float, whole: float) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "0.0 %"
 
 
-def report_of(log: RunLog, operations: Iterable[Mapping[str, Any]] | None = None) -> RankReport:
+def report_of(
+    log: RunLog,
+    operations: Iterable[Mapping[str, Any]] | None = None,
+    hops: pd.DataFrame | None = None,
+) -> RankReport:
     """The report of a record.
 
     Args:
         log: the record of a complete run.
         operations: operations of verbs, as of `FabricNetwork.log`; None on a LogGP network, where each message is
             eager.
+        hops: table `packet_hops` of a fabric, from which links are named for which messages waited.
     """
     pair(log)
     if operations is not None:
         classify(log, operations)
     path = critical_path(log)
-    made = tables(log, list(parts(log)), path)
-    return RankReport(log, made, {cause: time / 1000 for cause, time in shares(path).items()})
+    waits = list(parts(log, None if hops is None else Queues(hops)))
+    made = tables(log, waits, path)
+    return RankReport(log, made, waits, {cause: time / 1000 for cause, time in shares(path).items()})

@@ -32,7 +32,17 @@ _WAITS: Notes = {
         "ns",
         "Time waiting in sends before the receiver was in MPI with its receive posted",
     ),
-    "transfer_ns": ("ns", "Time waiting for messages in flight"),
+    "congested_link_ns": (
+        "ns",
+        "Time waiting for messages whose packets waited for links that carried those of others; of runs that record "
+        "packets",
+    ),
+    "busy_input_ns": (
+        "ns",
+        "The same for links that were free, while the input of the packet's switch sent another one",
+    ),
+    "no_credits_ns": ("ns", "The same for links that were free and had no credits"),
+    "transfer_ns": ("ns", "Time waiting for messages in flight, for the rest"),
     "polling_ns": ("ns", "Time in tests and probes in vain"),
 }
 _CALLS: Notes = {
@@ -57,7 +67,8 @@ _PEERS: Notes = {
     "rank": ("", "Rank that waits"),
     "peer": ("", "Rank for which it waits; -1 for polls in vain"),
     "call": ("", "Call in which it waits"),
-    "cause": ("", "late sender, late receiver, transfer or polling"),
+    "cause": ("", "late sender, late receiver, congested link, busy input, no credits, transfer or polling"),
+    "link": ("", "The congested link, or that without credits"),
     "count": ("", "Waits"),
     "time_ns": ("ns", "Their time"),
 }
@@ -126,7 +137,7 @@ def _frame(notes: Notes, rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
     return frame
 
 
-_TEXTS = ("call", "cause", "host", "kind", "name", "protocol")
+_TEXTS = ("call", "cause", "host", "kind", "link", "name", "protocol")
 
 
 def _ns(time: int | None) -> float:
@@ -184,10 +195,11 @@ def _times(log: RunLog, waits: Sequence[Part]) -> list[list[Any]]:
 
 
 def _peers(log: RunLog, waits: Sequence[Part]) -> list[list[Any]]:
-    found: dict[tuple[int, int, str, str], list[int]] = {}
+    found: dict[tuple[int, int, str, str, str], list[int]] = {}
     for part in waits:
         peer = NO_PEER if part.peer is None else part.peer
-        own = found.setdefault((part.rank, peer, _name(log, part.rank, part.call), part.cause), [0, 0])
+        key = (part.rank, peer, _name(log, part.rank, part.call), part.cause, part.link)
+        own = found.setdefault(key, [0, 0])
         own[0] += 1
         own[1] += part.time
     return [[*key, count, _ns(time)] for key, (count, time) in sorted(found.items())]

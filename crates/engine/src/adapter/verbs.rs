@@ -37,11 +37,12 @@ impl VerbsEndpoint {
     }
 
     fn outgoing(&self, sent: Outgoing, kind: PacketKind, now: Time) -> OutgoingPacket {
-        let Outgoing { address, packet, is_retransmitted, content } = sent;
+        let Outgoing { address, packet, is_retransmitted, content, wr_id } = sent;
         let destination = address.host;
         let operation = packet.headers.bth.opcode.operation();
         let sent = Packet {
             stream: self.stream,
+            tag: wr_id.map_or(u32::MAX, |id| id as u32),
             first: packet.offset == 0,
             last: operation.is_some_and(ends_message),
             ..Packet::new(kind, (self.host, destination), size(&packet) + route_header(destination), now)

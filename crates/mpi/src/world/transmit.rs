@@ -186,7 +186,15 @@ impl World {
         header: impl FnOnce() -> String,
     ) -> Option<LogEntry> {
         self.log.as_ref()?;
-        Some(LogEntry { time: Time::ZERO, from: rank as u32, to, operation, bytes, header: header() })
+        Some(LogEntry {
+            time: Time::ZERO,
+            from: rank as u32,
+            to,
+            operation,
+            bytes,
+            header: header(),
+            wr_id: 0,
+        })
     }
 
     pub(super) fn push_op(&mut self, rank: usize, op: Op) {
@@ -199,7 +207,7 @@ impl World {
         let done = match op {
             Op::Send { qp, request, log } => {
                 if let (Some(entries), Some(entry)) = (&mut self.log, log) {
-                    entries.push(LogEntry { time: now, ..entry });
+                    entries.push(LogEntry { time: now, wr_id: request.wr_id, ..entry });
                 }
                 env.device(rank).post_send(qp, request, now)
             }

@@ -14,7 +14,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::programs::number_of;
-use crate::{Control, Outcome, Overrides, bad_input, memory_limit, prepare_watched};
+use crate::{Control, Outcome, Overrides, bad_input, captures, memory_limit, prepare_watched};
 use buffers::{Buffers, Held, Kept};
 
 struct Inner {
@@ -28,13 +28,15 @@ pub(crate) struct MpiPrograms {
     inner: Mutex<Option<Inner>>,
     prepared: Arc<Prepared>,
     control: Arc<simulation::Control>,
+    /// The file of the capture.
+    capture: Option<String>,
 }
 
 /// An arrival: source, tag, length, truncated, cancelled.
 type Row = (u32, i32, u64, bool, bool);
 
-/// A posted operation: time, from, to, operation, bytes, headers.
-type Posted = (u64, u32, u32, &'static str, u32, String);
+/// A posted operation: time, from, to, operation, bytes, headers, number of the work request.
+type Posted = (u64, u32, u32, &'static str, u32, String, u64);
 
 impl MpiPrograms {
     fn lock(&self) -> PyResult<MutexGuard<'_, Option<Inner>>> {
@@ -106,8 +108,9 @@ impl MpiPrograms {
 
 #[pymethods]
 impl MpiPrograms {
+    /// `kept`: true if operations are kept for `log`, and the file that the experiment's capture is written to.
     #[new]
-    #[pyo3(signature = (experiment, hosts, patience, control, memory, logs))]
+    #[pyo3(signature = (experiment, hosts, patience, control, memory, kept))]
     fn new(
         py: Python<'_>,
         experiment: (String, String, String, Overrides),
@@ -115,7 +118,7 @@ impl MpiPrograms {
         patience: u64,
         control: &Control,
         memory: Option<u64>,
-        logs: bool,
+        kept: (bool, Option<String>),
     ) -> PyResult<Self> {
         let control = Arc::clone(&control.0);
         let (text, file, base, overrides) = experiment;
@@ -127,12 +130,19 @@ impl MpiPrograms {
             let (ranks, given) = hosts;
             let hosts = if given.is_empty() { blocks(&prepared, ranks) } else { given };
             let run = ProgramRun::new(prepared, &hosts, Time(patience), &control);
-            let run = run.map_err(|error| located(&error))?;
+            let mut run = run.map_err(|error| located(&error))?;
             let prepared = Arc::clone(run.prepared());
+            let (logs, capture) = kept;
+            if let Some(path) = &capture {
+                let plan = captures::plan(&prepared, &file);
+                let plan = plan.map_err(|error| bad_input(error.located(&text, &overrides)))?;
+                let plan = plan.ok_or_else(|| located(&"no links are chosen for the capture"))?;
+                captures::start(&mut run, &plan, path)?;
+            }
             let run = MpiRun::new(run, hosts.len(), logs).map_err(|error| located(&error))?;
             let mut buffers = Buffers::default();
             buffers.by_rank.resize_with(hosts.len(), Vec::new);
-            Ok(Self { inner: Mutex::new(Some(Inner { run, buffers })), prepared, control })
+            Ok(Self { inner: Mutex::new(Some(Inner { run, buffers })), prepared, control, capture })
         })
     }
 
@@ -324,12 +334,12 @@ impl MpiPrograms {
         Ok(self.call(py, rank, |world, _, at| world.close(at))?.0)
     }
 
-    /// Operations that ranks posted: time in picoseconds, from, to, operation, bytes, headers.
+    /// Operations that ranks posted: time in picoseconds, from, to, operation, bytes, headers, `wr_id`.
     fn log(&self) -> PyResult<Vec<Posted>> {
         self.with(|inner| {
             let entries = inner.run.world().log().iter();
             Ok(entries
-                .map(|of| (of.time.0, of.from, of.to, of.operation, of.bytes, of.header.clone()))
+                .map(|of| (of.time.0, of.from, of.to, of.operation, of.bytes, of.header.clone(), of.wr_id))
                 .collect())
         })
     }
@@ -338,10 +348,13 @@ impl MpiPrograms {
     fn result(&self, py: Python<'_>) -> PyResult<Outcome> {
         let inner = self.lock()?.take();
         let inner = inner.ok_or_else(|| bad_input("the results of the ranks were taken before"))?;
-        let Inner { run, buffers } = inner;
+        let Inner { mut run, buffers } = inner;
         drop(buffers);
-        let outcome = py.detach(|| run.finish(&self.control));
-        Ok(Outcome::new(outcome, &self.prepared))
+        let (capture, outcome) = py.detach(|| {
+            let capture = captures::end(&mut run.programs, self.capture.as_deref().unwrap_or_default())?;
+            PyResult::Ok((capture, run.finish(&self.control)))
+        })?;
+        Ok(Outcome { capture, ..Outcome::new(outcome, &self.prepared) })
     }
 }
 

@@ -52,7 +52,10 @@ fn describe(
                 text.push_str(", retransmitted");
             }
         }
-        None if packet.tag != 0 => write!(text, ", message {}", packet.tag)?,
+        // Packets of programs have the numbers of work requests, which are no messages of the workload.
+        None if packet.tag != 0 && !prepared.has_programs(packet.source) => {
+            write!(text, ", message {}", packet.tag)?;
+        }
         None => {}
     }
     if let Some(header) = header {

@@ -73,7 +73,7 @@ fn unknown(pattern: &str, names: &[[String; 3]]) -> String {
 }
 
 /// Simulated time in which the links of `ports` carry at most [`PACKETS`] packets of [`SMALLEST`] bytes.
-pub(super) fn slice(graph: &Graph, ports: &[u32]) -> Time {
+pub(crate) fn slice(graph: &Graph, ports: &[u32]) -> Time {
     let rate = |port: &u32| graph.links[(port / 2) as usize].parameters.rate.bits_per_second();
     let total: u128 = ports.iter().map(|port| u128::from(rate(port))).sum();
     let bits = PACKETS * SMALLEST * 8;

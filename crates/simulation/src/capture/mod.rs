@@ -26,6 +26,8 @@ use crate::outcome::Outcome;
 use crate::plan::{Run, Stop};
 use frame::Framer;
 
+pub(crate) use links::slice;
+
 /// A capture that has been checked: its links and the addresses in its packets.
 #[derive(Clone, Debug)]
 pub struct CapturePlan {

@@ -112,6 +112,7 @@ const CHECKS: &[Check] = &[
     others::trees,
     others::transport,
     others::queue_pairs,
+    others::packet_hops,
     others::jobs,
 ];
 

@@ -103,6 +103,31 @@ pub fn transport(seen: &Seen) -> Result<(), Failure> {
     ensure("exchanges are in order", times.len() <= limit, || format!("{} rows of {limit}", times.len()))
 }
 
+/// Packets that are recorded link by link.
+pub fn packet_hops(seen: &Seen) -> Result<(), Failure> {
+    let tables = &seen.tables;
+    let Some(table) = tables.get("packet_hops") else { return Ok(()) };
+    let limit = seen.prepared.experiment.measure.packet_hops as usize;
+    ensure("rows of packets", table.rows() <= limit, || format!("{} rows of {limit}", table.rows()))?;
+    let of = |name| tables.real("packet_hops", name);
+    let (ready, start, end) = (of("ready_ns"), of("start_ns"), of("end_ns"));
+    let (waited, busy, input) = (of("waited_ns"), of("busy_ns"), of("input_ns"));
+    ensure("packets are in order of time", start.is_sorted(), || {
+        "a row is earlier than the one before".to_owned()
+    })?;
+    for row in 0..table.rows() {
+        let is_ordered = ready[row] <= start[row] && start[row] < end[row];
+        ensure("times of a packet", is_ordered, || {
+            format!("row {row}: ready at {}, sent from {} to {}", ready[row], start[row], end[row])
+        })?;
+        let known = busy[row] + input[row];
+        ensure("waits of a packet", known <= waited[row] + 1e-6, || {
+            format!("row {row}: link or input were busy for {known} of {}", waited[row])
+        })?;
+    }
+    Ok(())
+}
+
 /// Counters of queue pairs.
 pub fn queue_pairs(seen: &Seen) -> Result<(), Failure> {
     let Some(found) = &seen.outcome.summary.queue_pairs else { return Ok(()) };

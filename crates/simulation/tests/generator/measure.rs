@@ -38,6 +38,11 @@ fn write(build: &mut Build) {
         "all" => draft.key("exchanges", 1_000_000),
         _ => {}
     }
+    // Without a draw of its own, so that the other keys stay as they were.
+    if flows == "pairs" {
+        draft.key("packets", "[\"* -> *\"]");
+        draft.key("packet_hops", 20_000);
+    }
     if narrow {
         draft.text("bin", format!("{} ps", draw.range(7_001, 90_000)));
     }

@@ -277,7 +277,7 @@ impl Device {
         let (_, mad) = agent.ready.pop_front()?;
         agent.count_packet();
         let content = mad.to_bytes::<{ MAD as usize }>().ok().map(|bytes| Box::from(bytes.as_slice()));
-        Some(Outgoing { address, packet, is_retransmitted: false, content })
+        Some(Outgoing { address, packet, is_retransmitted: false, content, wr_id: None })
     }
 
     fn lid_of(&self, host: HostId) -> Result<Lid, VerbsError> {

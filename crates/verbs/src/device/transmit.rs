@@ -23,6 +23,8 @@ pub struct Outgoing {
     pub is_retransmitted: bool,
     /// Its payload; `None` if its memory holds no bytes.
     pub content: Option<Box<[u8]>>,
+    /// `wr_id` of its work request; `None` of a response, and of a datagram of communication management.
+    pub wr_id: Option<u64>,
 }
 
 /// Longest time to the next look at a retransmission timer. A fabric whose only event is a timer of seconds would otherwise arrange its calendar for that.
@@ -67,8 +69,11 @@ impl Device {
         qp.counters.retransmitted += u64::from(is_retransmitted);
         let address = qp.address_of(packet.message)?;
         let number = qp.number;
-        let posted = if packet.length == 0 { None } else { qp.send(packet.message) };
-        let content = posted.and_then(|posted| content(posted, &self.memory, packet.offset, packet.length));
+        let posted = qp.send(packet.message);
+        let wr_id = posted.map(|posted| posted.wr_id);
+        let with_data = posted.filter(|_| packet.length > 0);
+        let content =
+            with_data.and_then(|posted| content(posted, &self.memory, packet.offset, packet.length));
         if let Some(group) = address.host.group() {
             let data = (packet.length, content.as_deref());
             self.loop_back((number, group), &packet.headers, data, now);
@@ -78,7 +83,7 @@ impl Device {
         self.end_sends(index, now);
         self.begin_local(index, now);
         self.schedule_request(index, now);
-        Some(Outgoing { address, packet, is_retransmitted, content })
+        Some(Outgoing { address, packet, is_retransmitted, content, wr_id })
     }
 
     /// The next answer without data, an acknowledgement or the result of an atomic operation; without one, the next datagram of communication management.
@@ -118,7 +123,7 @@ impl Device {
         let content = bytes.map(Into::into);
         self.execute_deferred(index, now);
         self.schedule_answer(index, now);
-        Some(Outgoing { address, packet, is_retransmitted: false, content })
+        Some(Outgoing { address, packet, is_retransmitted: false, content, wr_id: None })
     }
 
     /// Ends of timers, and of fetches, up to `now`.

@@ -1,0 +1,114 @@
+"""The command `packets`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.table import Table
+
+from fabricsim.cli.console import output, tell
+from fabricsim.cli.files import write
+from fabricsim.cli.numbers import nanoseconds
+from fabricsim.cli.state import Json, print_json
+from fabricsim.errors import InputError
+from fabricsim.lazy import pandas as pd
+from fabricsim.packets import delays, sentences, write_trace
+from fabricsim.results import Result
+from fabricsim.run import load
+
+LISTED = 12
+"""Rows on the screen."""
+
+
+def packets(
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN", help="A run folder with packets recorded link by link.")
+    ],
+    number: Annotated[
+        int | None,
+        typer.Option(
+            "--packet", metavar="N", help="The way of one packet: its number in the table packet_hops."
+        ),
+    ] = None,
+    csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the table as CSV.")] = None,
+    perfetto: Annotated[
+        Path | None,
+        typer.Option("--perfetto", metavar="FILE.json", help="Write a trace for Perfetto and Chrome."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+    json: Json = False,
+) -> None:
+    """Where the recorded packets of a run waited, and behind which others.
+
+    A run records the packets that its experiment names: --set 'measure.packets=["H0 -> H5"]'.
+    """
+    hops = _hops(load(run), run)
+    if number is not None:
+        hops = hops[hops["packet"] == number]
+        if hops.empty:
+            raise InputError(f"--packet {number}: the run has no such packet: give 0 to {_last(run)}")
+    for file in (csv, perfetto):
+        if file is not None and file.exists() and not force:
+            raise InputError(f"{file}: this exists; choose another name, or replace it with --force")
+    if csv is not None:
+        write(hops.to_csv(index=False), csv, force=force)
+    if perfetto is not None:
+        write_trace(hops, perfetto, force=force)
+    if json:
+        print_json({"sentences": sentences(hops), "delays": delays(hops).to_dict("records")})
+        return
+    for line in sentences(hops):
+        output().print(line, markup=False, highlight=False)
+    output().print(_way(hops) if number is not None else _delays(hops))
+    for file in filter(None, (csv, perfetto)):
+        tell(f"written: {file}")
+
+
+def _hops(result: Result, folder: Path) -> pd.DataFrame:
+    if "packet_hops" not in result.frames:
+        raise InputError(
+            f"{folder}: the run has not recorded packets; "
+            "run it with --set 'measure.packets=[\"SOURCE -> DESTINATION\"]'"
+        )
+    return result.table("packet_hops")
+
+
+def _last(folder: Path) -> int:
+    return int(load(folder).table("packet_hops")["packet"].max())
+
+
+def _delays(hops: pd.DataFrame) -> Table:
+    found = delays(hops)
+    table = Table(box=box.SIMPLE_HEAD)
+    for title in ("link", "behind packets of"):
+        table.add_column(title, overflow="fold")
+    for title in ("packets", "waited", "longest"):
+        table.add_column(title, justify="right")
+    for row in found.head(LISTED).to_dict("records"):
+        times: list[Any] = [row["waited_ns"], row["longest_ns"]]
+        table.add_row(row["link"], row["behind"] or "-", str(row["packets"]), *map(nanoseconds, times))
+    if len(found) > LISTED:
+        table.caption = f"the first {LISTED} of {len(found)}; --json has all"
+    return table
+
+
+def _way(hops: pd.DataFrame) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("link", overflow="fold")
+    for title in ("lane", "ready", "start", "waited", "link busy", "input busy"):
+        table.add_column(title, justify="right")
+    table.add_column("behind packets of", overflow="fold")
+    for row in hops.to_dict("records"):
+        times: list[Any] = [row["waited_ns"], row["busy_ns"], row["input_ns"]]
+        table.add_row(
+            row["link"],
+            str(row["lane"]),
+            f"{row['ready_ns']:,.1f} ns",
+            f"{row['start_ns']:,.1f} ns",
+            *map(nanoseconds, times),
+            row["behind"] or "-",
+        )
+    return table

@@ -1,0 +1,200 @@
+"""Ranks on a fabric whose packets are recorded: links that make ranks wait, traces, captures, measured computations."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fabricsim as fs
+from fabricsim.crossings import read_packets
+from fabricsim.mpi import MPI
+from fabricsim.mpi.networks.fabric import FabricNetwork
+from fabricsim.ranks import RankReport, write_perfetto
+from fabricsim.ranks.packets import operations_of
+
+FABRIC = """
+title = "Ranks"
+[topology.single-switch]
+hosts = 4
+[links.all]
+rate = "50 Gb/s"
+latency = "10 ns"
+buffer = "64 KiB"
+[switch]
+virtual_lanes = 1
+[host]
+mtu = "2110 B"
+[mpi]
+connect = "0 ns"
+[run]
+duration = "1 s"
+"""
+SIZE = 1 << 20
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "ranks.toml"
+    path.write_text(FABRIC)
+    return path
+
+
+def shift(pairs: dict[int, int]) -> Callable[[], None]:
+    """A program in which some ranks send to others."""
+
+    def program() -> None:
+        comm = MPI.COMM_WORLD
+        comm.Barrier()
+        requests = [comm.Isend(np.ones(SIZE, "B"), pairs[comm.rank])] if comm.rank in pairs else []
+        senders = [sender for sender, receiver in pairs.items() if receiver == comm.rank]
+        requests += [comm.Irecv(np.zeros(SIZE, "B"), sender) for sender in senders]
+        MPI.Request.Waitall(requests)
+
+    return program
+
+
+def report_of(run: fs.mpi.MpiRun) -> RankReport:
+    assert run.report is not None
+    return run.report
+
+
+def reported(file: Path, pairs: dict[int, int], **options: Any) -> Any:
+    return fs.mpi.run(shift(pairs), 4, file, report=True, packets=True, **options)
+
+
+def test_ranks_that_share_a_link_wait_for_it(file: Path) -> None:
+    run = reported(file, {0: 2, 1: 2})
+    waits = run.report.tables["mpi_waits"]
+    congested = waits[waits["cause"] == "congested link"]
+    # The data of both messages is READ by rank 2, over its only link.
+    assert set(congested["link"]) == {"S0->H2"}
+    assert congested["time_ns"].sum() > 0.2 * SIZE * 8 / 50
+    assert any("S0->H2: ranks waited" in line for line in run.report.lines())
+
+
+def test_ranks_that_share_no_link_wait_for_none(file: Path) -> None:
+    waits = reported(file, {0: 2, 1: 3}).report.tables["mpi_waits"]
+    assert waits[waits["link"] != ""].empty
+    assert (waits["cause"] == "transfer").any()
+
+
+def test_the_rest_of_a_report_is_the_same(file: Path) -> None:
+    with_packets = reported(file, {0: 2, 1: 2})
+    without = fs.mpi.run(shift({0: 2, 1: 2}), 4, file, report=True)
+    assert with_packets.end_ns == without.end_ns
+    causes = ["congested_link_ns", "busy_input_ns", "no_credits_ns", "transfer_ns"]
+    ours, theirs = (report_of(run).tables["mpi_times"] for run in (with_packets, without))
+    assert ours[causes].sum(axis=1).tolist() == pytest.approx(theirs[causes].sum(axis=1).tolist())
+    assert theirs[causes[:3]].sum().tolist() == [0, 0, 0]
+    assert ours["late_sender_ns"].tolist() == theirs["late_sender_ns"].tolist()
+
+
+def test_every_packet_with_data_belongs_to_an_operation(file: Path, tmp_path: Path) -> None:
+    place = FabricNetwork(file, packets=True)
+    run = fs.mpi.run(shift({0: 2, 1: 2}), 4, place, report=True)
+    hops, log = run.result.table("packet_hops"), place.log()
+    found = operations_of(report_of(run).log, log, hops)
+    data = hops[(hops["kind"] == "data") & (hops["hop"] == 0)]
+    assert set(found) == set(data["packet"])
+    ranks = {one.host: one.rank for one in report_of(run).log.ranks}
+    payload = dict.fromkeys(range(len(log)), 0)
+    places = {id(one): number for number, one in enumerate(log)}
+    for row in data.to_dict("records"):
+        one = found[row["packet"]]
+        ends = {ranks[row["source"]], ranks[row["destination"]]}
+        assert ends == {one["from"], one["to"]}
+        assert row["start_ns"] >= one["time_ns"]
+        payload[places[id(one)]] += row["bytes"]
+    # All of an operation's bytes are in its packets, with headers of at most 64 B each.
+    assert all(payload[number] >= one["bytes"] for number, one in enumerate(log))
+    trace = tmp_path / "trace.json"
+    write_perfetto(report_of(run).log, trace, log, waits=report_of(run).waits, hops=hops)
+    events = json.loads(trace.read_text())["traceEvents"]
+    begun = [one for one in events if one.get("cat") == "packet" and one["ph"] == "s"]
+    assert len(begun) == len(data)
+    calls = [one for one in events if one.get("cat") == "call"]
+    for one in begun:
+        inside = [
+            call["name"]
+            for call in calls
+            if call["pid"] == one["pid"] and call["ts"] <= one["ts"] <= call["ts"] + call["dur"]
+        ]
+        assert inside, one
+
+
+def test_a_capture_has_the_messages(file: Path, tmp_path: Path) -> None:
+    target = tmp_path / "ranks.pcapng"
+    fs.mpi.run(shift({0: 2}), 4, file, capture=target)
+    packets = read_packets(target)
+    sent = sum(packet.payload for packet in packets if packet.source == "H0" and packet.target == "H2")
+    assert sent >= SIZE
+    with pytest.raises(fs.InputError, match="exists"):
+        fs.mpi.run(shift({0: 2}), 4, file, capture=target)
+    fs.mpi.run(shift({0: 2}), 4, file, capture=target, force=True)
+
+
+def test_a_capture_of_a_run_that_fails_is_no_file(file: Path, tmp_path: Path) -> None:
+    def wrong() -> None:
+        MPI.COMM_WORLD.Barrier()
+        raise ValueError("wrong")
+
+    with pytest.raises(fs.mpi.RankError):
+        fs.mpi.run(wrong, 2, file, capture=tmp_path / "ranks.pcapng")
+    assert list(tmp_path.glob("*.pcapng*")) == []
+
+
+def busy(seconds: float) -> Callable[[], float]:
+    def program() -> float:
+        MPI.COMM_WORLD.Barrier()
+        begun = time.thread_time()
+        while time.thread_time() - begun < seconds:
+            pass
+        taken = time.thread_time() - begun
+        MPI.COMM_WORLD.Barrier()
+        return taken
+
+    return program
+
+
+def test_measured_computations_take_the_time_of_the_processor() -> None:
+    """Bounds by the same clock: the loop is a part of each computation, and all computations are parts of the run."""
+    begun = time.thread_time()
+    run = fs.mpi.run(busy(0.02), 2, compute="measured", report=True)
+    whole = (time.thread_time() - begun) * 1e9
+    computed = report_of(run).tables["mpi_times"]["computation_ns"]
+    assert all(own >= 1e9 * inside for own, inside in zip(computed, run.values, strict=True))
+    assert computed.sum() <= whole
+    assert run.end_ns >= computed.max()
+    assert run.as_dict()["repeatable"] is False
+
+
+def test_computations_take_no_time_unless_measured() -> None:
+    run = fs.mpi.run(busy(0.02), 2)
+    assert run.end_ns < 1e5
+    assert run.as_dict()["repeatable"] is True
+
+
+def test_measured_times_are_scaled() -> None:
+    plain = fs.mpi.run(busy(0.02), 2, compute="measured", compute_scale=0.001, report=True)
+    computed = report_of(plain).tables["mpi_times"]["computation_ns"]
+    assert all(own >= 1e6 * inside for own, inside in zip(computed, plain.values, strict=True))
+    assert computed.max() < 0.02e9
+    for scale in (0.0, -1.0, float("inf")):
+        with pytest.raises(fs.InputError, match="compute_scale"):
+            fs.mpi.run(busy(0.0), 1, compute="measured", compute_scale=scale)
+    with pytest.raises(fs.InputError, match="must be given or measured"):
+        fs.mpi.run(busy(0.0), 1, compute="guessed")
+
+
+def test_given_times_are_added_to_measured_ones() -> None:
+    def program() -> None:
+        fs.compute("5 s")
+        MPI.COMM_WORLD.Barrier()
+
+    assert fs.mpi.run(program, 2, compute="measured").end_ns > 5e9
