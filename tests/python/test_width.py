@@ -6,9 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import Command
+from conftest import ROOT, Command
 from rich.console import Console
 from rich.table import Table
+from tune_cases import FAIR, MUCH, SEARCH, TWO_FLOWS
 
 from fabricsim.catalogue import Entry
 from fabricsim.cli.layout import key_heading, narrow, two_lines
@@ -49,6 +50,8 @@ COMMANDS = {
     "sweep --seeds": ("sweep", "job.toml", "--vary", "traffic.0.load=0.1,0.2", "--seeds", "2", "--jobs", "1"),
     "bound": ("bound", "job.toml"),
     "what-if": ("what-if", "job.toml", "--each", "switch", "--jobs", "1", "--top", "3"),
+    "tune": ("tune", "study.toml", "--trials", "4", "--jobs", "1", "--out", "t"),
+    "reproduce": ("reproduce", "thesis", "figure-4.1", "--experiments", ROOT / "experiments"),
     "describe": ("describe", "job.toml"),
     "age-parameters": ("age-parameters", "11x12x16"),
     "route": ("route", "fabric.txt", "--engine", "minhop"),
@@ -66,6 +69,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_no_line_is_longer_and_no_text_is_cut_off(name: str, command: Command, tmp_path: Path) -> None:
     (tmp_path / "job.toml").write_text(JOB)
+    (tmp_path / "study.toml").write_text(TWO_FLOWS + SEARCH + FAIR + MUCH)
     if name == "route":
         assert command("export", "job.toml", "--format", "ibnetdiscover", "--out", "fabric.txt").code == 0
     ran = command(*COMMANDS[name])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.table import Table
 
+from fabricsim.cli.layout import narrow
 from fabricsim.cli.numbers import fixed, missing, plain
 
 if TYPE_CHECKING:
@@ -18,9 +18,8 @@ def print_entries(entries: list[Entry], console: Console) -> None:
     from fabricsim.reproduce.tally import headlines  # noqa: PLC0415 - reproduction takes long to import
 
     has_controls = any(entry.control_holds is not None for entry in entries)
-    table = Table("seed", "figure", "quantity")
-    for heading in ("published", "ours", "ratio", "holds", *(["control"] if has_controls else [])):
-        table.add_column(heading, justify="right")
+    headings = ["published", "ours", "ratio", "holds", *(["control"] if has_controls else [])]
+    table = narrow(texts=["seed", "figure", "quantity"], numbers=headings)
     for entry in entries:
         unit = f" {entry.unit}" if entry.unit else ""
         values = [_value(entry.published, unit), _value(entry.ours, unit), fixed(entry.ratio)]
