@@ -119,6 +119,15 @@ class Measure:
     one, for sequence charts (table `exchanges`), 0 to 1000000. Range: from 0 to 1000000. Unit: events.
     Default: 0.
     """
+    packets: list[str] | None = None
+    """Packets that are recorded link by link (table `packet_hops`), by sender and receiver: `"H0 -> H5"`,
+    each a name or a pattern with `*`. With `"H0 -> H5 #17"` only packet 17 of the sender, counted from 0 as
+    in captures.
+    """
+    packet_hops: int | None = None
+    """Maximum number of rows of the table `packet_hops`, one for each link that a packet crosses, 1 to
+    10000000. Later ones are counted. Range: from 1 to 10000000. Unit: rows.
+    """
 
 
 @dataclass(frozen=True)
