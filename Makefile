@@ -53,9 +53,9 @@ reproduce: ## compare our numbers with the published ones and with the committed
 	@scripts/setup
 	@$(VENV)/fabricsim reproduce --controls --keep runs/reproduction --check docs/reproduction --pages docs/reproduction
 
-docs: ## build the documentation into site/
+docs: ## build the documentation into site/; its search works from files, too
 	@scripts/setup docs
-	@NO_MKDOCS_2_WARNING=1 $(VENV)/mkdocs build --quiet --strict
+	@NO_MKDOCS_2_WARNING=1 $(VENV)/mkdocs build --strict
 	@echo "documentation: site/index.html"
 
 wheel: ## build dist/*.whl for any Linux with glibc 2.28 or later and any Python from 3.11 on, and try it in a clean environment

@@ -207,3 +207,16 @@ MODELS = {
 def test_a_page_about_the_model_begins_with_its_limits(name: str) -> None:
     head, _, _ = (ROOT / f"docs/guide/{name}.md").read_text().partition("\n## ")
     assert "\n\n*Scope and limits*: " in head
+
+
+def test_the_search_needs_no_server_and_no_network() -> None:
+    """Searched in Chromium from files, offline: with these lines it has results, without them it is hidden."""
+    text = (ROOT / "mkdocs.yml").read_text()
+    assert re.search(r"^  - search\n  - offline\b", text, re.MULTILINE)
+    polyfills = re.search(r"^  polyfills: \[([^\]]*)\]", text, re.MULTILINE)
+    assert polyfills is not None
+    for name in polyfills[1].split(", "):
+        assert "iframe-worker" in name  # else the plugin adds that of the network
+        assert "serviceWorker" not in (script := (ROOT / "docs" / name).read_text())
+        assert "Worker" in script
+        assert not re.search(r"https?://", script)
