@@ -12,21 +12,30 @@ from pathlib import Path
 from typing import Any
 
 from fabricsim import catalogue
+from fabricsim.age_parameters import AgeParameters
 from fabricsim.bound import Bound
 from fabricsim.catalogue import Entry
-from fabricsim.compare import Comparison
+from fabricsim.compare import Comparison, RepeatedComparison
+from fabricsim.compare.repeated import LARGER, SMALLER
+from fabricsim.compare.totals import FIRST
+from fabricsim.compare.totals import entry as entry_of
 from fabricsim.errors import FabricsimError
 from fabricsim.lazy import pandas as pd
-from fabricsim.plots import save_plots, save_sweep_plots, save_tune_plots
-from fabricsim.report.parts import Picture, Table, embedded, facts_of, given, scratch, table_of
+from fabricsim.plots import comparison, save, save_plots, save_sweep_plots, save_tune_plots, sets_of_seeds
+from fabricsim.report.parts import Picture, Table, cell, embedded, facts_of, given, scratch, table_of
 from fabricsim.results import Result, flatten
 from fabricsim.spec import Experiment
 from fabricsim.sweep import SweepResult
+from fabricsim.sweep.table import entry as metric_of
 from fabricsim.tune import TuneResult
 from fabricsim.what_if import WhatIf
 
 MOST_ROWS = 8
 """Rows of a view's table."""
+MOST_QUANTITIES = 16
+"""Rows of that of a comparison."""
+_FIGURES = (".accepted_gbps", ".latency_ns.mean", ".latency_ns.p99")
+"""Quantities of entries of the traffic list in a comparison."""
 _SUMMARY = (
     "simulated_s",
     "offered_gbps",
@@ -183,8 +192,53 @@ def _short(value: object) -> str:
 
 
 def _of_comparison(found: Comparison) -> View:
-    return _of_frame(
-        f"Comparison of {', '.join(found.labels)}", found.totals, ("found.differences", "found.flows")
+    names = [str(name) for name in found.totals.index]
+    of_entries = [name for name in names if name.startswith("traffic.") and name.endswith(_FIGURES)]
+    shown = [*of_entries, *(name for name in names if name in FIRST)][:MOST_QUANTITIES]
+    rows = [
+        [entry_of(name).heading, *(cell(value, entry_of(name)) for value in found.totals.loc[name])]
+        for name in shown
+    ]
+    left = len(names) - len(rows)
+    note = f"{left:,} more quantities differ: found.totals." if left > 0 else ""
+    marks = [chr(ord("A") + number) for number in range(len(found.labels))]
+    return View(
+        "Comparison of runs",
+        text=found.note,
+        facts=list(zip(marks, found.labels, strict=True)),
+        table=Table(["quantity", *marks], rows, [False, *(True for _ in marks)], note),
+        picture=_drawn(lambda folder: [save(comparison(found), folder / "comparison.svg")]),
+        further=("found.differences", "found.flows", "found.totals"),
+    )
+
+
+def _of_sets(found: RepeatedComparison) -> View:
+    """What differs by more than chance comes first."""
+    table = found.quantities[found.quantities["set"] != found.labels[0]]
+    real = table["verdict"].isin([LARGER, SMALLER])
+    rows = pd.concat([table[real], table[~real]]).head(MOST_ROWS).to_dict("records")
+    texts = []
+    for row in rows:
+        of = metric_of(str(row["quantity"]))
+        low, high = sorted((abs(row["difference_low"]), abs(row["difference_high"])))
+        is_real = row["verdict"] in (LARGER, SMALLER)
+        by = f"by {cell(float(low), of)} to {cell(float(high), of)}" if is_real else ""
+        texts.append([of.label, str(row["set"]), cell(float(row["mean"]), of), str(row["verdict"]), by])
+    headings = ["quantity", "set", "mean", f"beside {found.labels[0]}", f"{found.confidence:.0%} interval"]
+    return View(
+        f"{len(found.labels)} sets of {len(found.seeds)} seeds",
+        table=Table(headings, texts, [False, False, True, False, False], ""),
+        picture=_drawn(lambda folder: [save(sets_of_seeds(found), folder / "differences.svg")]),
+        further=("found.quantities",),
+    )
+
+
+def _of_age_parameters(found: AgeParameters) -> View:
+    return View(
+        f"Age parameters of {found.network.title}",
+        facts=[(key, str(value)) for key, value in found.settings.items()],
+        table=table_of(found.worst, [Entry(str(name), str(name)) for name in found.worst], MOST_ROWS, "rows"),
+        further=("found.dimensions", "found.queueing", "fs.run(experiment, set=found.settings)"),
     )
 
 
@@ -215,6 +269,8 @@ _VIEWS: dict[type, Callable[[Any], View]] = {
     Bound: _of_bound,
     Experiment: _of_experiment,
     Comparison: _of_comparison,
+    RepeatedComparison: _of_sets,
+    AgeParameters: _of_age_parameters,
     WhatIf: _of_failures,
 }
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import fabricsim as fs
+from fabricsim.compare import compare_repeated
 from fabricsim.notebook import html
 
 pytestmark = pytest.mark.usefixtures("real")
@@ -89,7 +90,10 @@ def test_sweeps_studies_bounds_comparisons_and_failures(experiment: fs.Experimen
     bound = page(fs.bound(experiment))
     assert {"largest total", "found.links"} <= set(bound.texts)
     runs = [fs.run(experiment, set={"seed": seed}) for seed in (1, 2)]
-    assert "Comparison" in page(fs.compare(runs)).texts[0]
+    compared = page(fs.compare(runs))
+    assert compared.texts[0] == "Comparison of runs"
+    assert {"A", "B", "seed = 1", "accepted throughput (Gb/s)", "found.totals"} <= set(compared.texts)
+    assert compared.pictures == 1
     mesh = experiment.with_values(
         {"topology": {"mesh": {"dimensions": [2, 2]}}, "routing.algorithm": "shortest-path"}
     )
@@ -97,6 +101,32 @@ def test_sweeps_studies_bounds_comparisons_and_failures(experiment: fs.Experimen
         fs.what_if(mesh.with_values({"routing.lane_policy": "hops", "switch.virtual_lanes": 4}), jobs=1)
     )
     assert failures.texts[0] == "Every single link fails, worst first"
+
+
+def test_repetitions_begin_with_what_differs(experiment: fs.Experiment) -> None:
+    sets = [
+        fs.sweep(experiment, set={"traffic.pairs.load": load}, seeds=3, jobs=1) for load in (0.2, 0.2, 0.6)
+    ]
+    same, other = (page(compare_repeated([sets[0], beside], ["a", "b"])) for beside in sets[1:])
+    assert same.texts[0] == other.texts[0] == "2 sets of 3 seeds"
+    assert "larger" in other.texts
+    assert other.texts.index("larger") < len(other.texts) / 2
+    assert "larger" not in same.texts
+    assert "equal" in same.texts
+    assert other.pictures == 1
+
+
+def test_age_parameters_have_their_settings() -> None:
+    found = page(fs.age_parameters("4x4"))
+    assert {"switch.age.period", "longest", "found.dimensions"} <= set(found.texts)
+
+
+def test_runs_without_a_common_flow_are_compared_by_totals(experiment: fs.Experiment) -> None:
+    ring = experiment.with_values({"topology": {"ring": {"switches": 4}}, "switch.virtual_lanes": 2})
+    found = page(fs.compare([fs.run(experiment), fs.run(ring)]))
+    assert any(text.startswith("these runs have no flow in common") for text in found.texts)
+    assert "mean latency" in found.texts
+    assert found.pictures == 0
 
 
 def test_other_values_have_no_view() -> None:

@@ -11,13 +11,14 @@ from fabricsim.age_parameters.network import Network
 from fabricsim.age_parameters.router import Router
 from fabricsim.lazy import pandas as pd
 from fabricsim.results import finite
+from fabricsim.shown import Shown
 
 MOST_NODES = 32_768
 """Nodes that the 15-bit destination of a packet's header can name (figure 1)."""
 
 
 @dataclass(frozen=True)
-class AgeParameters:
+class AgeParameters(Shown):
     """Equations 1 to 16 for a network, and the settings that follow. Dimensions are in the order of routing."""
 
     network: Network

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from fabricsim.cli.layout import narrow
-from fabricsim.cli.numbers import fixed, missing, plain
+from fabricsim.cli.numbers import fixed, missing, plain, significant
 
 if TYPE_CHECKING:
     from fabricsim.reproduce import Entry
@@ -32,4 +32,4 @@ def print_entries(entries: list[Entry], console: Console) -> None:
 
 
 def _value(value: Any, unit: str) -> str:
-    return plain(value) if isinstance(value, bool) or missing(value) else f"{value:.4g}{unit}"
+    return plain(value) if isinstance(value, bool) or missing(value) else f"{significant(value)}{unit}"

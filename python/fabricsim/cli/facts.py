@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from fabricsim.cli.numbers import plain
+from fabricsim.cli.numbers import plain, significant
 from fabricsim.results import flatten
 
 
@@ -26,8 +26,8 @@ def print_facts(facts: Mapping[str, Any], console: Console) -> None:
 
 
 _UNITS: dict[str, Callable[[Any], str]] = {
-    "ns": lambda value: f"{value:,.6g} ns",
-    "gbps": lambda value: f"{value:,.6g} Gb/s",
+    "ns": lambda value: f"{significant(value, 6)} ns",
+    "gbps": lambda value: f"{significant(value, 6)} Gb/s",
     "bytes": lambda value: f"{value:,} B",
 }
 """Words in names of facts that are units, and texts of such values."""

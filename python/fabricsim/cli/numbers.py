@@ -34,9 +34,8 @@ def fixed(value: Any, digits: int = 3) -> str:
 
 def significant(value: float, digits: int = 4) -> str:
     """A number with some significant digits; large ones without an exponent."""
-    if 10.0**digits <= abs(value) < 1e15:
-        return f"{float(f'{value:.{digits}g}'):,.0f}"
-    return f"{value:,.{digits}g}"
+    rounded = float(f"{value:.{digits}g}")
+    return f"{rounded:,.0f}" if 10.0**digits <= abs(rounded) < 1e15 else f"{value:,.{digits}g}"
 
 
 def rate(value: Any) -> str:

@@ -18,7 +18,7 @@ from rich.table import Table
 from fabricsim.cli.console import complain, errors, output, tell
 from fabricsim.cli.interrupt import INTERRUPTED, Interrupt
 from fabricsim.cli.layout import key_heading, narrow
-from fabricsim.cli.numbers import percent, plain, seconds
+from fabricsim.cli.numbers import percent, plain, seconds, significant
 from fabricsim.cli.pictures import Drawing, FormatOption, LabelOption, StyleOption, WidthOption, drawing
 from fabricsim.cli.progress import Pace
 from fabricsim.cli.state import (
@@ -166,7 +166,7 @@ def _best_so_far(progress: Progress) -> str:
     failed = f"; {progress.failed} failed" if progress.failed else ""
     if progress.best is None:
         return ("none keeps the constraints yet" if progress.done else "") + failed
-    values = ", ".join(f"{value:.5g}" for value in progress.best.values)
+    values = ", ".join(significant(value, 5) for value in progress.best.values)
     return f"best {values} (trial {progress.best.number}){failed}"
 
 
@@ -200,7 +200,7 @@ def _print_broken(result: TuneResult, console: Console) -> None:
     if found is None:
         return
     complain("no setting that was tried keeps all constraints")
-    metrics = ", ".join(f"{name} {value:.5g}" for name, value in found["metrics"].items())
+    metrics = ", ".join(f"{name} {significant(value, 5)}" for name, value in found["metrics"].items())
     console.print(f"nearest is trial {found['trial']}: {metrics}", markup=False)
 
 
@@ -255,7 +255,7 @@ def _heading(result: TuneResult, name: str) -> str:
 
 def _cell(value: Any) -> str:
     if isinstance(value, float):
-        return "-" if math.isnan(value) else f"{value:.5g}"
+        return "-" if math.isnan(value) else significant(value, 5)
     return plain(value)
 
 
@@ -269,12 +269,16 @@ def _gains(result: TuneResult) -> Table:
     )
     for row in result.gains.to_dict("records"):
         unit = f" {row['unit']}" if row["unit"] else ""
-        values = [f"{row[key]:.5g}{unit}" for key in ("baseline", "best")]
-        difference = f"{row['difference']:+.4g}"
-        interval = f"{row['low']:+.4g} to {row['high']:+.4g}"
+        values = [f"{significant(row[key], 5)}{unit}" for key in ("baseline", "best")]
+        difference, low, high = (_signed(row[key]) for key in ("difference", "low", "high"))
+        interval = f"{low} to {high}"
         relative = "-" if row["relative"] is None else f"{row['relative']:+.1%}"
         table.add_row(str(row["metric"]), *values, difference, interval, relative)
     return table
+
+
+def _signed(value: float) -> str:
+    return f"{'-' if value < 0.0 else '+'}{significant(abs(value))}"
 
 
 def _importances(found: pd.DataFrame) -> Table:

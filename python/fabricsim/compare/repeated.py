@@ -10,6 +10,7 @@ from typing import Any
 from fabricsim.errors import FabricsimError, InputError
 from fabricsim.lazy import pandas as pd
 from fabricsim.results import Result, finite
+from fabricsim.shown import Shown
 from fabricsim.statistics import CONFIDENCE, difference, estimate
 from fabricsim.store import read_manifest
 from fabricsim.sweep import SweepResult, load_sweep
@@ -33,7 +34,7 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True)
-class RepeatedComparison:
+class RepeatedComparison(Shown):
     """Sets of repetitions with the same seeds. Differences are from the first set, seed by seed."""
 
     labels: list[str]
