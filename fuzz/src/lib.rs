@@ -9,6 +9,7 @@ use std::io::{BufReader, Cursor};
 use std::path::Path;
 use std::sync::LazyLock;
 
+use fabricsim_mpi::header;
 use fabricsim_routing::fdbs;
 use fabricsim_spec::{Experiment, Links};
 use fabricsim_subnet::{Engine, LidOptions, Options, PathSls, Sl2Vl, Subnet, TableFile, TorusConfig};
@@ -25,7 +26,7 @@ use fabricsim_wire::packet::PacketView;
 pub type Target = fn(&[u8]) -> bool;
 
 /// All targets, by name.
-pub const TARGETS: [(&str, Target); 19] = [
+pub const TARGETS: [(&str, Target); 20] = [
     ("experiment", experiment),
     ("overrides", overrides),
     ("graph_toml", graph_toml),
@@ -36,6 +37,7 @@ pub const TARGETS: [(&str, Target); 19] = [
     ("fdbs", fdbs),
     ("quantities", quantities),
     ("wire", wire),
+    ("mpi_header", mpi_header),
     ("subnet", subnet),
     ("subnet_tables", subnet_tables),
     ("subnet_sl2vl", subnet_sl2vl),
@@ -221,6 +223,16 @@ pub fn wire(bytes: &[u8]) -> bool {
             packet(record.content);
         }
     }
+    true
+}
+
+/// The beginning of a message of MPI: headers are within the bytes, and are written and read again.
+pub fn mpi_header(bytes: &[u8]) -> bool {
+    let Ok(decoded) = header::decode(bytes) else { return false };
+    assert!(decoded.size <= bytes.len());
+    drop(decoded.header.to_string());
+    let again = header::decode(&decoded.header.encode(0)).expect("it was written");
+    assert_eq!((again.header, again.size), (decoded.header, decoded.size));
     true
 }
 

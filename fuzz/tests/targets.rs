@@ -159,6 +159,7 @@ changed!(
     fdbs,
     quantities,
     wire,
+    mpi_header,
     subnet,
     subnet_tables,
     subnet_sl2vl,
