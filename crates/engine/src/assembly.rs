@@ -1,5 +1,6 @@
 //! From graph, routing and workload to partitions with ports, switches and hosts.
 
+mod parts;
 mod places;
 mod ports;
 #[cfg(test)]
@@ -59,9 +60,10 @@ pub(crate) fn assemble<B: Observer>(
     assembly: Assembly<'_>,
     mut observer: impl FnMut() -> B,
 ) -> (Vec<Partition<B>>, Directory) {
+    let count = parts::partitions(&assembly);
     let Assembly { experiment, graph, router, multicast, sources, streams, devices, partitions: keys } =
         assembly;
-    let cut = Cut::new(graph, experiment.run.partitions);
+    let cut = Cut::new(graph, count);
     let places = places(graph, &cut);
     let directory = places::directory(graph, &cut, &places);
     let rules = rules(experiment, &router);

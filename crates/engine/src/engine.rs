@@ -1,12 +1,15 @@
 //! A run: partitions that advance in windows no longer than the least latency between them.
 
+mod barrier;
 mod credits;
+mod threads;
 
 use fabricsim_model::Observer;
 use fabricsim_units::{HostId, Time, Vl};
 use fabricsim_workload::{Message, Source};
 
 pub use self::credits::CreditError;
+pub(crate) use self::threads::WORTH;
 use crate::adapter::{Adapter, HostTransport, OrderingEndpoint, Refused};
 use crate::assembly::{Assembly, Directory, assemble};
 use crate::failed::Failed;
@@ -36,6 +39,10 @@ pub struct Engine<B> {
     /// The paths whose MTUs hosts have to know; none if all links carry what they send.
     pub(crate) paths: Option<Box<Paths>>,
     now: Time,
+    /// Threads that may advance the partitions.
+    threads: usize,
+    pace: threads::Pace,
+    always_uses_threads: bool,
 }
 
 /// Events that a partition handles between two checks for a stop by the caller.
@@ -48,9 +55,11 @@ impl<B: Observer> Engine<B> {
     /// Assembles a run; `observer` makes one observer for each partition.
     pub fn new(assembly: Assembly<'_>, observer: impl FnMut() -> B) -> Self {
         let paths = Paths::new(assembly.graph, assembly.experiment.host.mtu);
+        let threads = assembly.experiment.run.threads as usize;
         let (mut partitions, directory) = assemble(assembly, observer);
         partitions.iter_mut().for_each(Partition::start);
-        let several = partitions.len() > 1;
+        let count = partitions.len();
+        let several = count > 1;
         for partition in &mut partitions {
             partition.is_one_of_several = several;
         }
@@ -61,6 +70,9 @@ impl<B: Observer> Engine<B> {
             management: ManagementTraffic::default(),
             paths,
             now: Time::ZERO,
+            threads: threads.min(count),
+            pace: threads::Pace::default(),
+            always_uses_threads: false,
         };
         engine.update_path_mtus();
         engine
@@ -76,6 +88,9 @@ impl<B: Observer> Engine<B> {
     pub fn advance(&mut self, until: Time, look: &mut dyn FnMut(Time, &Totals) -> bool) -> Advance {
         let mut windows = 0;
         loop {
+            if self.uses_threads() {
+                return self.advance_in_threads(until, look);
+            }
             let next = self.next_time();
             let Some(next) = next.filter(|&at| at < until) else {
                 // The caller may change what is due to be broadcast.
@@ -92,6 +107,10 @@ impl<B: Observer> Engine<B> {
             }
             self.now = end;
             windows += 1;
+            if self.threads > 1 {
+                self.pace.windows += 1;
+                self.pace.events = self.partitions.iter().map(Partition::events).sum();
+            }
             if windows % WINDOWS == 0 && !look(end, &self.totals()) {
                 return Advance::Stopped;
             }

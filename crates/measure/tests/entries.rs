@@ -12,6 +12,7 @@ const SIZE: u32 = 1000;
 
 fn config(flows: FlowDetail) -> RecorderConfig {
     let run = Run {
+        threads: 1,
         warmup: Time::us(100),
         duration: Time::us(400),
         drain: Drain::None,

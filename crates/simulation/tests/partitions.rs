@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::common::{ALL, everything, run};
+use crate::common::{ALL, everything, prepare, run, simulate_in_threads};
 use fabricsim_model::{Data, Table};
-use fabricsim_simulation::{Outcome, Status};
+use fabricsim_simulation::{Control, Outcome, Status};
 
 /// The rows of a table, as text.
 fn rows(table: &Table) -> Vec<String> {
@@ -54,6 +54,14 @@ fn is_the_same_in_all(text: &str, overrides: &[(&str, &str)]) -> Outcome {
     for partitions in ["2", "3", "7"] {
         if let Some(difference) = difference(&alone, &of(partitions)) {
             panic!("{overrides:?} in {partitions} partitions: {difference}");
+        }
+    }
+    for (partitions, threads) in [("2", "2"), ("7", "3")] {
+        let mut all = overrides.to_vec();
+        all.extend([("run.partitions", partitions), ("run.threads", threads)]);
+        let found = simulate_in_threads(&prepare(text, &all), &Control::default());
+        if let Some(difference) = difference(&alone, &found) {
+            panic!("{overrides:?} in {partitions} partitions, {threads} threads: {difference}");
         }
     }
     alone
@@ -183,3 +191,33 @@ duration = "20 us"
         }
     }
 }
+
+/// The threads of a run that is cancelled stop after the same window: packets and credits are balanced.
+#[test]
+fn threads_can_be_cancelled() {
+    let prepared = prepare(TORUS_FOR_LONG, &[("run.partitions", "2"), ("run.threads", "2")]);
+    let control = Control::default();
+    let outcome = std::thread::scope(|scope| {
+        let run = scope.spawn(|| simulate_in_threads(&prepared, &control));
+        while control.packet_hops() == 0 {
+            std::thread::yield_now();
+        }
+        control.cancel();
+        run.join().unwrap()
+    });
+    assert_eq!(outcome.status, Status::Interrupted);
+    assert!(outcome.invariants.packets_ok && outcome.invariants.credits_ok, "{:?}", outcome.invariants);
+}
+
+const TORUS_FOR_LONG: &str = r#"
+[topology]
+torus = { dimensions = [4, 4] }
+[switch]
+virtual_lanes = 4
+[[traffic]]
+pattern = "uniform"
+message = "1 KiB"
+load = 0.3
+[run]
+duration = "100 ms"
+"#;

@@ -135,6 +135,7 @@ duration = '1 ms'
             "transport.target.replay_buffers",
             "routing.choices",
             "run.partitions",
+            "run.threads",
             "measure.exchanges",
         ];
         for key in keys {

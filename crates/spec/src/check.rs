@@ -215,6 +215,8 @@ duration = '1 ms'
             ("run.drain_limit", "18446744073709551615 ps", "run.drain_limit: "),
             ("run.partitions", "0", "run.partitions: 0 is not allowed: give a number from 1 to 256"),
             ("run.partitions", "257", "run.partitions: 257 is not allowed"),
+            ("run.threads", "0", "run.threads: 0 is not allowed: give a number from 1 to 256"),
+            ("run.threads", "257", "run.threads: 257 is not allowed"),
             ("run.steady_state.precision", "0.0", "run.steady_state.precision: 0 is not allowed"),
             ("run.steady_state.precision", "nan", "run.steady_state.precision: NaN is not allowed"),
             ("run.steady_state.confidence", "1.0", "give a number between 0 and 1"),

@@ -26,6 +26,11 @@ pub struct Run {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 256), extend("x-unit" = "partitions"))]
     pub partitions: u32,
+    /// Threads that advance the partitions, of which there are at least as many. They take part where windows hold enough events. The result
+    /// does not depend on their number.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[schemars(range(min = 1, max = 256), extend("x-unit" = "threads"))]
+    pub threads: u32,
     /// Run although the channel dependency graph has a cycle.
     #[serde(default)]
     pub allow_deadlock: bool,
@@ -33,6 +38,10 @@ pub struct Run {
 
 const fn one() -> u32 {
     1
+}
+
+fn is_one(number: &u32) -> bool {
+    *number == 1
 }
 
 /// Phase after the measurement.

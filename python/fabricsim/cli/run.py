@@ -46,6 +46,12 @@ def run(
     seed: Annotated[
         int | None, typer.Option("--seed", min=0, help="As --set seed=N: of all that is drawn.")
     ] = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            "--threads", metavar="N", min=1, help="As --set run.threads=N: cores of one run, where it pays."
+        ),
+    ] = None,
     bound: Annotated[
         bool, typer.Option("--bound", help="Say what part of the largest possible throughput was reached.")
     ] = False,
@@ -56,7 +62,9 @@ def run(
 ) -> None:
     """Run an experiment, print a short table, write a run folder."""
     pictures = drawing_if(plot, "--plot", style, width, label, format)
-    experiment = read(file, [*(set or []), *([] if seed is None else [f"seed={seed}"])])
+    of_options = {"seed": seed, "run.threads": threads}
+    on_top = [f"{key}={value}" for key, value in of_options.items() if value is not None]
+    experiment = read(file, [*(set or []), *on_top])
     warnings = warn(experiment)
     if seeds is not None:
         from fabricsim.cli.repeated import run_repeated  # noqa: PLC0415 - most runs are single

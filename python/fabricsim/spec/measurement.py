@@ -68,6 +68,10 @@ class Run:
     """Partitions that the fabric is divided into, each with its own event queue. The result does not depend
     on their number. Range: from 1 to 256. Unit: partitions. Default: 1.
     """
+    threads: int | None = None
+    """Threads that advance the partitions, of which there are at least as many. They take part where windows
+    hold enough events. The result does not depend on their number. Range: from 1 to 256. Unit: threads.
+    """
     allow_deadlock: bool | None = None
     """Run although the channel dependency graph has a cycle. Default: false."""
 

@@ -1,6 +1,9 @@
 //! The places of switches, hosts and their ports in partitions.
 
-use fabricsim_topology::{Graph, Node};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use fabricsim_topology::{Graph, Link, Node};
 use fabricsim_units::{HostId, LinkId, PortNo, SwitchId, Time};
 
 /// Partition and port at which each direction of a link starts and ends.
@@ -11,22 +14,44 @@ pub(crate) struct Directory {
     pub(crate) lookahead: Time,
 }
 
-/// Cuts the switches, in order of number, into `count` parts of nearly equal size; hosts go with their switch.
+/// Cuts the switches, in order of number, into parts of nearly equal size; hosts go with their switch.
+///
+/// A cut is moved by up to an eighth of a part to where the links that it cuts are longest: partitions advance in windows of the least latency
+/// between them. Groups of a dragonfly stay whole so.
 pub(super) struct Cut {
-    count: usize,
-    switches: usize,
+    /// Number of the first switch of each part but the first.
+    firsts: Vec<usize>,
 }
 
 impl Cut {
     pub(super) fn new(graph: &Graph, wanted: u32) -> Self {
-        Self {
-            count: (wanted.max(1) as usize).min(graph.switches.len().max(1)),
-            switches: graph.switches.len(),
-        }
+        let switches = graph.switches.len();
+        let count = (wanted.max(1) as usize).min(switches.max(1));
+        let reach = switches / (8 * count);
+        let latencies = if reach == 0 || count == 1 { Vec::new() } else { cut_latencies(graph) };
+        let first = |part: usize| {
+            let even = (part * switches).div_ceil(count);
+            let near = even - reach..=even + reach;
+            let best = |&at: &usize| (latencies.get(at).copied(), Reverse(at.abs_diff(even)));
+            near.max_by_key(best).unwrap_or(even)
+        };
+        Self { firsts: (1..count).map(first).collect() }
+    }
+
+    /// Number of parts.
+    pub(super) fn count(&self) -> usize {
+        self.firsts.len() + 1
     }
 
     fn of(&self, switch: SwitchId) -> usize {
-        switch.index() * self.count / self.switches
+        self.firsts.partition_point(|&first| first <= switch.index())
+    }
+
+    /// Least latency of a link between two parts; [`Time::MAX`] if there is none.
+    pub(super) fn least_latency(&self, graph: &Graph) -> Time {
+        let is_cut = |link: &&Link| self.of_node(graph, link.a.node) != self.of_node(graph, link.b.node);
+        let latencies = graph.links.iter().filter(is_cut).map(|link| link.parameters.latency);
+        latencies.min().unwrap_or(Time::MAX)
     }
 
     fn of_node(&self, graph: &Graph, node: Node) -> usize {
@@ -37,6 +62,31 @@ impl Cut {
     }
 }
 
+/// For each switch the least latency of the links between it or later ones and those before.
+fn cut_latencies(graph: &Graph) -> Vec<Time> {
+    let between = graph.links.iter().filter_map(|link| match (link.a.node, link.b.node) {
+        (Node::Switch(a), Node::Switch(b)) => {
+            let (a, b) = (a.index(), b.index());
+            Some((a.min(b), a.max(b), link.parameters.latency))
+        }
+        _ => None,
+    });
+    let mut links: Vec<_> = between.collect();
+    links.sort_unstable_by_key(|&(first, ..)| Reverse(first));
+    let mut open = BinaryHeap::new();
+    (0..graph.switches.len())
+        .map(|at| {
+            while let Some((_, last, latency)) = links.pop_if(|&mut (first, ..)| first < at) {
+                open.push(Reverse((latency, last)));
+            }
+            while open.peek().is_some_and(|&Reverse((_, last))| last < at) {
+                open.pop();
+            }
+            open.peek().map_or(Time::MAX, |&Reverse((latency, _))| latency)
+        })
+        .collect()
+}
+
 /// A port to build: its entity, and the link behind it.
 pub(super) struct PortPlan {
     pub(super) node: Node,
@@ -45,7 +95,7 @@ pub(super) struct PortPlan {
 
 /// The ports of each partition in order: switch by switch, then host by host.
 pub(super) fn places(graph: &Graph, cut: &Cut) -> Vec<Vec<PortPlan>> {
-    let mut places: Vec<Vec<PortPlan>> = (0..cut.count).map(|_| Vec::new()).collect();
+    let mut places: Vec<Vec<PortPlan>> = (0..cut.count()).map(|_| Vec::new()).collect();
     for (i, switch) in graph.switches.iter().enumerate() {
         let id = SwitchId(i as u32);
         let ports = switch.ports.iter().map(|&link| PortPlan { node: Node::Switch(id), link });
@@ -75,11 +125,7 @@ pub(super) fn directory(graph: &Graph, cut: &Cut, places: &[Vec<PortPlan>]) -> D
             directory.receiver[(out ^ 1) as usize] = (number as u16, port);
         }
     }
-    for link in &graph.links {
-        if cut.of_node(graph, link.a.node) != cut.of_node(graph, link.b.node) {
-            directory.lookahead = directory.lookahead.min(link.parameters.latency);
-        }
-    }
+    directory.lookahead = cut.least_latency(graph);
     directory
 }
 

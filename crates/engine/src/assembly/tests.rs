@@ -56,3 +56,54 @@ fn partitions_are_of_nearly_equal_size() {
         }
     }
 }
+
+/// A dragonfly of 17 groups with 4 switches each: half of them is 34, in the middle of a group. A cut there has local links of 40 ns.
+#[test]
+fn groups_of_a_dragonfly_stay_whole() {
+    let text = r#"
+[topology.dragonfly]
+p = 1
+a = 4
+h = 4
+[links.kind.local]
+latency = "40 ns"
+[links.kind.global]
+latency = "500 ns"
+[routing]
+algorithm = "minimal"
+[switch]
+virtual_lanes = 3
+[run]
+duration = "1 us"
+"#;
+    let sizes = |wanted: &str| {
+        let engine = prepare(text, &[("run.partitions", wanted)]).engine(|| NullObserver);
+        let switches = engine.partitions.iter().map(|partition| partition.switches.iter().count());
+        (switches.collect::<Vec<_>>(), engine.directory.lookahead)
+    };
+    let (halves, lookahead) = sizes("2");
+    assert_eq!(lookahead, Time::ns(500), "{halves:?}");
+    assert!(halves == [32, 36] || halves == [36, 32], "{halves:?}");
+    // Sixteen parts have four or five switches: cuts are moved by less than a switch.
+    assert_eq!(sizes("16").1, Time::ns(40));
+}
+
+/// There are as many partitions as threads if windows hold enough events: of 8 Tb/s links they do, of 8 Gb/s links they do not. Given partitions
+/// are there in any case.
+#[test]
+fn there_is_a_partition_for_each_thread_where_it_pays() {
+    let text =
+        ROW.to_owned() + "[[traffic]]\npattern = 'uniform'\ninjection = 'saturating'\nmessage = '64 B'\n";
+    for (rate, partitions, threads, expected) in [
+        ("8 Tb/s", "1", "3", 3),
+        ("8 Gb/s", "1", "3", 1),
+        ("8 Gb/s", "2", "3", 2),
+        ("8 Gb/s", "5", "3", 5),
+        ("8 Tb/s", "5", "3", 5),
+        ("8 Tb/s", "1", "9", 7),
+    ] {
+        let overrides = [("run.partitions", partitions), ("run.threads", threads), ("links.all.rate", rate)];
+        let engine = prepare(&text, &overrides).engine(|| NullObserver);
+        assert_eq!(engine.partitions.len(), expected, "{overrides:?}");
+    }
+}

@@ -46,8 +46,9 @@ pub(crate) struct Partition<B> {
     /// Switches and hosts that have to settle in the current time step.
     unsettled_switches: Vec<u32>,
     unsettled_adapters: Vec<u32>,
-    /// Events of the present call of [`Partition::run`].
+    /// Events of the present call of [`Partition::run`], and of all before.
     events: u64,
+    earlier_events: u64,
     /// True if a feature adds work for every packet: one of [`Switch::has_optional_features`], errors of links, or admission
     /// control.
     pub(crate) has_optional_features: bool,
@@ -135,6 +136,7 @@ impl<B: Observer> Partition<B> {
             unsettled_switches: Vec::new(),
             unsettled_adapters: Vec::new(),
             events: 0,
+            earlier_events: 0,
             arrival_filter,
             has_admission_control,
             publish_at: if publisher.is_some() { Time::ZERO } else { Time::MAX },
@@ -170,7 +172,7 @@ impl<B: Observer> Partition<B> {
     /// [`Partition::run`] for certain features, as one function: it is called once for many events.
     #[inline(never)]
     fn run_as<F: Features>(&mut self, until: Time, budget: u64) -> bool {
-        self.events = 0;
+        self.earlier_events += std::mem::take(&mut self.events);
         while let Some(time) = self.context.out.calendar.next_time() {
             if time >= until.0 {
                 break;
@@ -293,6 +295,11 @@ impl<B: Observer> Partition<B> {
             adapter.settle::<F, _, _, _>(&mut self.context);
             self.totals.injected += adapter.chain.sent - before;
         }
+    }
+
+    /// Events so far.
+    pub(crate) fn events(&self) -> u64 {
+        self.earlier_events + self.events
     }
 
     /// Reports the ports that are still stalled at the end to the observer.

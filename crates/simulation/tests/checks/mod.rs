@@ -24,6 +24,8 @@ use fabricsim_engine::Prepared;
 use fabricsim_routing::Verdict;
 use fabricsim_simulation::{Control, Outcome, permit, simulate};
 
+use crate::common::simulate_in_threads;
+
 pub use tables::Tables;
 
 /// A check that did not hold.
@@ -173,6 +175,12 @@ fn unguarded(text: &str) -> Result<Report, Failure> {
             return Err(failure);
         }
     }
+    let threads = [("run.allow_deadlock", "true"), ("run.partitions", "3"), ("run.threads", "2")];
+    let other = prepare(text, &threads).map_err(|message| Failure { check: "accepted", message })?;
+    let other = watched(&other, &Control::default(), simulate_in_threads)?;
+    if let Some(failure) = partitions::same(&alone, &other, "3, by 2 threads,").into_iter().next() {
+        return Err(failure);
+    }
     if prepared.experiment.run.steady_state.is_none() {
         let other = run(&[("measure", "{}"), ("run.partitions", "2")])?;
         partitions::unobserved(&alone, &other)?;
@@ -208,12 +216,16 @@ fn run(text: &str, overrides: &[(&str, &str)]) -> Result<Outcome, Failure> {
     all.extend(overrides);
     let prepared = prepare(text, &all).map_err(|message| Failure { check: "accepted", message })?;
     let control = Control::default();
-    let outcome = watched(&prepared, &control)?;
+    let outcome = watched(&prepared, &control, simulate)?;
     Ok(outcome)
 }
 
 /// Simulates; a run that goes on for ever is stopped.
-fn watched(prepared: &Prepared, control: &Control) -> Result<Outcome, Failure> {
+fn watched(
+    prepared: &Prepared,
+    control: &Control,
+    simulate: impl Fn(&Prepared, &Control) -> Outcome,
+) -> Result<Outcome, Failure> {
     let done = AtomicBool::new(false);
     let outcome = std::thread::scope(|scope| {
         let watcher = scope.spawn(|| {

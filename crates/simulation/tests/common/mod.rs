@@ -9,7 +9,8 @@ pub mod tables;
 use std::path::Path;
 
 use fabricsim_engine::Prepared;
-use fabricsim_simulation::{Control, Outcome, Status, simulate};
+use fabricsim_simulation::{Control, Outcome, Run, Status, simulate};
+use fabricsim_units::Time;
 
 /// Transports that lose packets, jobs, responses, congestion control, counters of routers: all that makes a table.
 pub const ALL: &str = r#"
@@ -91,6 +92,14 @@ pub fn try_prepare(text: &str, overrides: &[(&str, &str)]) -> Result<Prepared, S
 /// Runs the experiment of a TOML text, with overrides.
 pub fn run(text: &str, overrides: &[(&str, &str)]) -> Outcome {
     simulate(&prepare(text, overrides), &Control::default())
+}
+
+/// Runs it, with its threads in every window.
+pub fn simulate_in_threads(prepared: &Prepared, control: &Control) -> Outcome {
+    let mut run = Run::with_feed(prepared, control);
+    run.session().engine_mut().always_use_threads();
+    run.advance_to(Time::MAX, control);
+    run.finish(control)
 }
 
 /// Packets go two switches further round a ring without a second lane, through buffers of one packet. The last section is `run`.

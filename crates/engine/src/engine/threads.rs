@@ -1,0 +1,231 @@
+//! Partitions that advance in several threads.
+//!
+//! As in one thread, they advance in windows that are no longer than the least latency between them, and exchange what travels over links
+//! afterwards. A thread has some of the partitions. At the end of a window it puts their mail into boxes, one for each pair of partitions, and
+//! waits for the other threads; then it takes what is for its own. Mail of two windows that follow each other is in different boxes, so that one
+//! barrier a window is enough. Partitions have the same events at the same times, so results are the same bits.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use fabricsim_model::Observer;
+use fabricsim_units::Time;
+
+use super::barrier::{Barrier, Member};
+use super::{Advance, BUDGET, Engine, WINDOWS};
+use crate::assembly::Directory;
+use crate::mail::Mail;
+use crate::partition::Partition;
+use crate::totals::Totals;
+
+/// Windows that are run by one thread before it is decided whether several take part.
+const MEASURED: u64 = 64;
+/// Events of a window, for each thread, from which on threads take part: about what a barrier takes.
+pub(crate) const WORTH: u64 = 100;
+
+/// Windows so far, and their events.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pace {
+    pub(super) windows: u64,
+    pub(super) events: u64,
+}
+
+/// Mail from one partition to another: ports and messages.
+type Letters = Mutex<Vec<(u32, Mail)>>;
+
+/// What the threads share.
+struct Shared<'a> {
+    directory: &'a Directory,
+    until: Time,
+    partitions: usize,
+    barrier: Barrier,
+    /// By parity of the window, receiver and sender.
+    boxes: Vec<Letters>,
+    /// By parity of the window: the earliest time at which a thread or its mail has something to do.
+    next: [Vec<AtomicU64>; 2],
+    /// Counters of the threads' partitions, as of the last look.
+    totals: Vec<Mutex<Totals>>,
+    /// The number of windows after which all threads stop.
+    last: AtomicU64,
+}
+
+/// The partitions of a thread: `first` is the number of the first one.
+struct Worker<'a, B> {
+    number: usize,
+    first: usize,
+    partitions: &'a mut [Partition<B>],
+    windows: u64,
+}
+
+impl<B: Observer> Engine<B> {
+    /// True if several threads are worth it: there are some, and windows have held enough events. Results do not depend on it.
+    pub(super) fn uses_threads(&self) -> bool {
+        let Pace { windows, events } = self.pace;
+        // Loads that all switches broadcast are exchanged outside of windows.
+        let is_worth = windows >= MEASURED && events >= windows * WORTH * self.threads as u64;
+        self.threads > 1
+            && (is_worth || self.always_uses_threads)
+            && self.partitions[0].publish_at == Time::MAX
+    }
+
+    /// From now on, threads take part in every window. For tests and measurements: where windows hold few events, that takes longer.
+    pub fn always_use_threads(&mut self) {
+        self.always_uses_threads = true;
+    }
+
+    /// [`Engine::advance`] by several threads. The caller's is one of them.
+    pub(super) fn advance_in_threads(
+        &mut self,
+        until: Time,
+        look: &mut dyn FnMut(Time, &Totals) -> bool,
+    ) -> Advance {
+        let before: u64 = self.partitions.iter().map(Partition::events).sum();
+        let (count, each) = (self.partitions.len(), self.partitions.len().div_ceil(self.threads));
+        let threads = count.div_ceil(each);
+        let atomics = || (0..threads).map(|_| AtomicU64::new(u64::MAX)).collect();
+        let shared = Shared {
+            directory: &self.directory,
+            until,
+            partitions: count,
+            barrier: Barrier::new(threads),
+            boxes: (0..2 * count * count).map(|_| Mutex::default()).collect(),
+            next: [atomics(), atomics()],
+            totals: (0..threads).map(|_| Mutex::default()).collect(),
+            last: AtomicU64::new(u64::MAX),
+        };
+        let workers = self.partitions.chunks_mut(each).enumerate();
+        let mut workers = workers.map(|(number, partitions)| {
+            let first = number * each;
+            Worker { number, first, partitions, windows: 0 }
+        });
+        let own = workers.next();
+        let (how, windows, now) = std::thread::scope(|scope| {
+            for mut worker in workers {
+                let shared = &shared;
+                scope.spawn(move || worker.work(shared, None));
+            }
+            own.map_or((Advance::Idle, 0, until), |mut worker| worker.work(&shared, Some(look)))
+        });
+        let after: u64 = self.partitions.iter().map(Partition::events).sum();
+        self.pace.windows += windows;
+        self.pace.events += after - before;
+        self.now = now;
+        how
+    }
+}
+
+impl<B: Observer> Worker<'_, B> {
+    /// Advances to the end. The thread with `look` asks the caller now and then whether the run goes on. Returns how it ended, the number of windows,
+    /// and the time up to which everything has happened.
+    fn work(
+        &mut self,
+        shared: &Shared<'_>,
+        mut look: Option<&mut dyn FnMut(Time, &Totals) -> bool>,
+    ) -> (Advance, u64, Time) {
+        let _member = Member(&shared.barrier);
+        let mut end = Time::ZERO;
+        let mut earliest = self.next_time();
+        let mut looked_at = 0;
+        loop {
+            let parity = (self.windows % 2) as usize;
+            shared.next[parity][self.number].store(earliest, Ordering::Release);
+            shared.barrier.wait();
+            let times = shared.next[parity].iter().map(|time| time.load(Ordering::Acquire));
+            let next = times.min().unwrap_or(u64::MAX);
+            self.take_mail(shared, parity, end);
+            // A thread that is late does not stop before the others: the number is that of a later window.
+            if shared.last.load(Ordering::Acquire) <= self.windows {
+                return (Advance::Stopped, self.windows, end);
+            }
+            if next >= shared.until.0 {
+                let how = if next == u64::MAX { Advance::Idle } else { Advance::Reached };
+                return (how, self.windows, shared.until);
+            }
+            end = shared.until.min(Time(next).saturating_add(shared.directory.lookahead));
+            self.windows += 1;
+            earliest = self.window(shared, end);
+            let events = self.partitions.iter().map(Partition::events).sum::<u64>();
+            if self.windows.is_multiple_of(u64::from(WINDOWS)) || events >= looked_at + BUDGET {
+                looked_at = events;
+                self.tell(shared);
+                if let Some(look) = &mut look
+                    && !look(end, &shared.totals())
+                {
+                    shared.last.store(self.windows, Ordering::Release);
+                }
+            }
+        }
+    }
+
+    /// Handles the events before `end`, and puts mail into the boxes of the next window. Returns the earliest time at which there is more to do: of mail that
+    /// carries credits, `end` at least.
+    fn window(&mut self, shared: &Shared<'_>, end: Time) -> u64 {
+        let parity = (self.windows % 2) as usize;
+        let mut earliest = u64::MAX;
+        for (place, partition) in self.partitions.iter_mut().enumerate() {
+            while partition.run(end, BUDGET) {}
+            for mail in partition.context.out.mail.drain(..) {
+                let (to, port, at) = match &mail {
+                    Mail::Packet { at, channel, .. } => {
+                        let (to, port) = shared.directory.receiver[*channel as usize];
+                        (to, port, *at)
+                    }
+                    Mail::Release { channel, .. } => {
+                        let (to, port) = shared.directory.receiver[*channel as usize];
+                        (to, port, end)
+                    }
+                    Mail::Credit { channel, .. } => {
+                        let (to, port) = shared.directory.sender[*channel as usize];
+                        (to, port, end)
+                    }
+                    Mail::Published { .. } => unreachable!("without broadcasts of loads"),
+                };
+                earliest = earliest.min(at.0);
+                shared.letters(parity, usize::from(to), self.first + place).push((port, mail));
+            }
+        }
+        earliest.min(self.next_time())
+    }
+
+    /// Takes the mail for its partitions, of a window that ended at `end`, in the order of senders.
+    fn take_mail(&mut self, shared: &Shared<'_>, parity: usize, end: Time) {
+        for (place, partition) in self.partitions.iter_mut().enumerate() {
+            for sender in 0..shared.partitions {
+                for (port, mail) in shared.letters(parity, self.first + place, sender).drain(..) {
+                    partition.receive(mail, port, end);
+                }
+            }
+        }
+    }
+
+    /// Time of the next event of its partitions.
+    fn next_time(&mut self) -> u64 {
+        let times =
+            self.partitions.iter_mut().filter_map(|partition| partition.context.out.calendar.next_time());
+        times.min().unwrap_or(u64::MAX)
+    }
+
+    /// Leaves its counters for the thread that looks.
+    fn tell(&self, shared: &Shared<'_>) {
+        let mut totals = Totals::default();
+        self.partitions.iter().for_each(|partition| totals.add(&partition.totals()));
+        *locked(&shared.totals[self.number]) = totals;
+    }
+}
+
+impl Shared<'_> {
+    fn letters(&self, parity: usize, receiver: usize, sender: usize) -> MutexGuard<'_, Vec<(u32, Mail)>> {
+        locked(&self.boxes[(parity * self.partitions + receiver) * self.partitions + sender])
+    }
+
+    fn totals(&self) -> Totals {
+        let mut all = Totals::default();
+        self.totals.iter().for_each(|totals| all.add(&locked(totals)));
+        all
+    }
+}
+
+/// What is locked is as good after a panic as before: the run ends with it.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
