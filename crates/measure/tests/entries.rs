@@ -12,13 +12,13 @@ const SIZE: u32 = 1000;
 
 fn config(flows: FlowDetail) -> RecorderConfig {
     let run = Run {
-        threads: 1,
         warmup: Time::us(100),
         duration: Time::us(400),
         drain: Drain::None,
         drain_limit: None,
         steady_state: None,
         partitions: 1,
+        threads: 1,
         allow_deadlock: false,
     };
     RecorderConfig::new(&run, &Measure { flows, ..Measure::default() }, HOSTS, 0, 1)

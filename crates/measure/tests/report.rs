@@ -17,6 +17,7 @@ fn run(warmup: Time, duration: Time, steady: bool) -> Run {
         drain_limit: None,
         steady_state: steady.then(SteadyState::default),
         partitions: 1,
+        threads: 1,
         allow_deadlock: false,
     }
 }

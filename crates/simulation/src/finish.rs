@@ -30,6 +30,7 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
         self.watch.waiting.look(&snapshot, &self.prepared);
         drop(snapshot);
         let end = self.end();
+        self.take_traced();
         let totals = self.session.totals();
         let managed = self.session.subnet();
         let mut warnings = setting_warnings(&self.prepared);
@@ -40,8 +41,6 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
         let measured = self.measured(end);
         let names = recording::names(&self.prepared);
         let recoveries = self.session.recoveries().clone();
-        self.take_traced();
-        warnings.extend(self.packets.as_ref().and_then(|packets| packets.warning()));
         let Self { prepared, session, trees, watch, packets, .. } = self;
         let mut transports: Vec<_> = session.engine().transports().collect();
         transports.sort_by_key(|transport| transport.host);
@@ -125,6 +124,7 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
             ));
         }
         warnings.extend(queue_pairs::warning(self.session.engine(), graph));
+        warnings.extend(self.packets.as_ref().and_then(|packets| packets.warning()));
         if status == Status::Ok {
             warnings.extend(self.watch.refusals.warning(self.session.engine(), graph));
             warnings.extend(self.unfinished_drain(totals));

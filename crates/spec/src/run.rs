@@ -40,6 +40,7 @@ const fn one() -> u32 {
     1
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 fn is_one(number: &u32) -> bool {
     *number == 1
 }
@@ -124,6 +125,7 @@ pub struct Measure {
 /// Rows of the table `packet_hops` at most, by default.
 const PACKET_HOPS: u32 = 100_000;
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 fn is_default_number_of_hops(number: &u32) -> bool {
     *number == PACKET_HOPS
 }

@@ -30,6 +30,9 @@ pub(super) struct Pace {
     pub(super) events: u64,
 }
 
+/// Asks the caller whether the run goes on.
+type Look<'a> = dyn FnMut(Time, &Totals) -> bool + 'a;
+
 /// Mail from one partition to another: ports and messages.
 type Letters = Mutex<Vec<(u32, Mail)>>;
 
@@ -117,11 +120,7 @@ impl<B: Observer> Engine<B> {
 impl<B: Observer> Worker<'_, B> {
     /// Advances to the end. The thread with `look` asks the caller now and then whether the run goes on. Returns how it ended, the number of windows,
     /// and the time up to which everything has happened.
-    fn work(
-        &mut self,
-        shared: &Shared<'_>,
-        mut look: Option<&mut dyn FnMut(Time, &Totals) -> bool>,
-    ) -> (Advance, u64, Time) {
+    fn work(&mut self, shared: &Shared<'_>, mut look: Option<&mut Look<'_>>) -> (Advance, u64, Time) {
         let _member = Member(&shared.barrier);
         let mut end = Time::ZERO;
         let mut earliest = self.next_time();

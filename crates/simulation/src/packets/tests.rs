@@ -190,8 +190,8 @@ fn times_of_packets_are_those_of_the_run() {
         let count = packets.iter().max().map_or(0, |&last| last as usize + 1);
         assert!(count > 1000, "{count}");
         let (mut waited, mut last) = (vec![0.0; count], vec![0.0_f64; count]);
-        for row in 0..found.rows() {
-            let packet = packets[row] as usize;
+        for (row, &packet) in packets.iter().enumerate() {
+            let packet = packet as usize;
             waited[packet] += real(found, "waited_ns")[row];
             last[packet] = last[packet].max(real(found, "end_ns")[row] + 10.0);
             let known = real(found, "busy_ns")[row] + real(found, "input_ns")[row];
@@ -203,8 +203,8 @@ fn times_of_packets_are_those_of_the_run() {
             // Packets created in the measurement and delivered: all that were recorded, but for those of the drain.
             let created: Vec<f64> = {
                 let mut first = vec![f64::MAX; count];
-                for row in 0..found.rows() {
-                    let packet = packets[row] as usize;
+                for (row, &packet) in packets.iter().enumerate() {
+                    let packet = packet as usize;
                     first[packet] = first[packet].min(real(found, "ready_ns")[row]);
                 }
                 first
