@@ -77,15 +77,20 @@ def _print_jobs(result: Result, console: Console) -> None:
     table = Table()
     table.add_column("job")
     times = ("iteration_ns.mean", "iteration_ns.min", "iteration_ns.max", "end_ns", "gbps_per_rank")
+    # Only where ranks compute is there a difference between the time and the communication.
+    parts = ("compute_ns", "exposed_ns") if any(job.get("compute_ns") for job in jobs) else ()
+    times = (times[0], *parts, *times[3:]) if parts else times
     for entry in catalogue.keys("jobs[]", "ranks", "iterations", *times):
         table.add_column(stacked(entry), justify="right")
     for job in jobs:
-        each = [nanoseconds(job["iteration_ns"][name]) for name in ("mean", "min", "max")]
+        shown = ("mean",) if parts else ("mean", "min", "max")
+        each = [nanoseconds(job["iteration_ns"][name]) for name in shown]
         table.add_row(
             job["job"],
             f"{job['ranks']:,}",
             f"{job['done']:,} of {job['iterations']:,}",
             *each,
+            *(nanoseconds(job.get(name)) for name in parts),
             nanoseconds(job["end_ns"]),
             fixed(job["gbps_per_rank"]),
         )
@@ -145,6 +150,7 @@ def print_facts(facts: Mapping[str, Any], console: Console) -> None:
     """Facts of `describe`, with the deadlock verdict in words."""
     facts = dict(facts)
     verdict = facts.pop("deadlock", None)
+    sequences = facts.pop("sequences", None)
     table = Table.grid(padding=(0, 2))
     lists = {key: value for key, value in facts.items() if isinstance(value, list)}
     for name, value in {**flatten(facts), **lists}.items():
@@ -152,6 +158,10 @@ def print_facts(facts: Mapping[str, Any], console: Console) -> None:
     console.print(table)
     if isinstance(verdict, dict):
         console.print(f"deadlock check: {verdict['verdict']}", markup=False)
+    if sequences:
+        console.print(
+            f"\njobs, with the sequences of training steps:\n\n{sequences}", markup=False, highlight=False
+        )
 
 
 _UNITS: dict[str, Callable[[Any], str]] = {
