@@ -320,7 +320,7 @@ fn dimensions_that_do_not_divide_the_ranks_are_refused() {
 #[test]
 fn phases_that_make_no_sense_are_refused() {
     let reduce = "operation = { all-reduce = { message = '4 B' } }";
-    let cases = [
+    let cases: [(&str, &str); 7] = [
         (
             &format!("phases = [{{ {reduce}, buckets = 5 }}]"),
             "phases.0.buckets: 5 buckets are not possible with all-reduce: each needs a byte",

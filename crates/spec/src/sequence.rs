@@ -157,7 +157,7 @@ impl Operation {
 
 impl Program {
     /// The operation that the program consists of; else the sequence.
-    pub fn into_operation(self) -> Result<Operation, PhaseSequence> {
+    pub fn into_operation(self) -> Result<Operation, Box<PhaseSequence>> {
         Ok(match self {
             Self::AllToAll(spec) => Operation::AllToAll(spec),
             Self::AllReduce(spec) => Operation::AllReduce(spec),
@@ -168,8 +168,8 @@ impl Program {
             Self::NeighbourExchange(spec) => Operation::NeighbourExchange(spec),
             Self::AllToAllV(spec) => Operation::AllToAllV(spec),
             Self::Shift(spec) => Operation::Shift(spec),
-            Self::Sequence(sequence) => return Err(sequence),
-            Self::Training(training) => return Err(training.sequence()),
+            Self::Sequence(sequence) => return Err(Box::new(sequence)),
+            Self::Training(training) => return Err(Box::new(training.sequence())),
         })
     }
 }

@@ -105,7 +105,7 @@ impl Training {
             expert: self.expert,
             micro_batches: Some(MicroBatches {
                 count: self.micro_batches,
-                message: self.size(self.activations(), u64::from(self.tensor)),
+                message: size(self.activations(), u64::from(self.tensor)),
                 forward: layers(0, of_stage, 1),
                 backward: layers(0, of_stage, 2),
                 last_backward: last_backward.collect(),
@@ -122,10 +122,6 @@ impl Training {
     /// Bytes of the gradients of all ranks that hold one copy of them.
     pub(crate) fn gradient_bytes(&self, parameters: u64) -> u128 {
         u128::from(parameters) * u128::from(self.bytes_per_value)
-    }
-
-    fn size(&self, bytes: u128, parts: u64) -> Bytes {
-        Bytes(u64::try_from(bytes / u128::from(parts.max(1))).unwrap_or(u64::MAX).max(1))
     }
 
     fn ranks_of_copy(&self) -> u64 {
@@ -145,7 +141,7 @@ impl Training {
         let time = Time(self.time(dense as f64).0.saturating_mul(passes));
         let reduce = Operation::AllReduce(AllReduce {
             algorithm: AllReduceAlgorithm::Ring,
-            message: self.size(self.activations(), 1),
+            message: size(self.activations(), 1),
         });
         let operation = Some(reduce).filter(|_| self.tensor > 1);
         let part = |compute| Phase {
@@ -177,7 +173,7 @@ impl Training {
     fn exchange(&self, experts: &Experts, layer: u32, back: bool) -> Phase {
         let parts = u64::from(self.tensor) * u64::from(self.expert);
         let operation = Operation::AllToAllV(AllToAllV {
-            message: self.size(self.activations() * u128::from(experts.per_token), parts),
+            message: size(self.activations() * u128::from(experts.per_token), parts),
             imbalance: experts.imbalance,
             hot: layer % self.expert.max(1),
             back,
@@ -190,7 +186,7 @@ impl Training {
         let of_experts = self.experts.as_ref().map_or(0, |experts| experts.parameters);
         let buckets = u64::from(self.buckets);
         let sum = |parameters: u64, group: RankGroup, ranks: u64| {
-            let message = self.size(self.gradient_bytes(parameters), ranks * buckets);
+            let message = size(self.gradient_bytes(parameters), ranks * buckets);
             let operation = Operation::AllReduce(AllReduce { algorithm: AllReduceAlgorithm::Ring, message });
             Phase { operation: Some(operation), group, overlap, ..Phase::default() }
         };
@@ -201,6 +197,11 @@ impl Training {
         }
         phases
     }
+}
+
+/// A part of `bytes`, 1 or more.
+fn size(bytes: u128, parts: u64) -> Bytes {
+    Bytes(u64::try_from(bytes / u128::from(parts.max(1))).unwrap_or(u64::MAX).max(1))
 }
 
 /// The jobs as TOML, training steps as the sequences that they are; `None` if there is no training step.

@@ -42,7 +42,7 @@ pub struct IdealJob {
 /// acts no later than in any run, since its actions follow from the latest of the messages that it waits for.
 pub fn ideal_jobs(workload: &Workload, network: &IdealNetwork<'_>) -> Option<Vec<IdealJob>> {
     let mut run = Run::new(workload, network);
-    (0..run.hosts.len()).for_each(|host| run.act(host, |ranks, out| ranks.start(out)));
+    (0..run.hosts.len()).for_each(|host| run.act(host, Ranks::start));
     while let Some(Reverse(next)) = run.events.pop() {
         if run.sent > MOST_MESSAGES {
             return None;

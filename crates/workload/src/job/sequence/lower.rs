@@ -82,10 +82,12 @@ impl Plan {
         let plan = Self { steps, ..Self::default() };
         let mut lowering = Lowering { plan, next: 0, last: None, pending: Vec::new() };
         if let Some(pipelined) = pipelined {
-            Stage { pipelined, stage, stages }.lower(&mut lowering);
+            Stage { pipelined, number: stage, stages }.lower(&mut lowering);
             lowering.next = pipelined.steps(stages.size) as u32;
         }
-        phases.iter().for_each(|phase| lowering.phase(phase));
+        for phase in phases {
+            lowering.phase(phase);
+        }
         lowering.plan
     }
 }
@@ -165,7 +167,7 @@ impl Program for Transfer {
 /// The micro-batches of a stage.
 struct Stage<'a> {
     pipelined: &'a Pipelined,
-    stage: u32,
+    number: u32,
     stages: Group,
 }
 
@@ -173,7 +175,7 @@ impl Stage<'_> {
     /// One forward, one backward (D. Narayanan et al., "PipeDream", SOSP 2019, with a flush at the end of the iteration).
     fn lower(&self, out: &mut Lowering) {
         let (count, is_trained) = (self.pipelined.count, !self.pipelined.backward.is_empty());
-        let first = if is_trained { (self.stages.size - 1 - self.stage).min(count) } else { count };
+        let first = if is_trained { (self.stages.size - 1 - self.number).min(count) } else { count };
         (0..first).for_each(|batch| self.pass(Pass::Forward, batch, out));
         for batch in first..count {
             self.pass(Pass::Forward, batch, out);
@@ -186,7 +188,7 @@ impl Stage<'_> {
 
     fn pass(&self, pass: Pass, batch: u32, out: &mut Lowering) {
         let Pipelined { count, forward, backward, last, .. } = self.pipelined;
-        let (own, forward_steps) = (self.stage, steps(forward));
+        let (own, forward_steps) = (self.number, steps(forward));
         let is_last = batch + 1 == *count;
         let (from, to, phases, begin) = match pass {
             Pass::Forward => (own.checked_sub(1), self.after(), forward, forward_steps * u64::from(batch)),
@@ -200,7 +202,9 @@ impl Stage<'_> {
             out.in_order(work);
         }
         out.next = begin as u32;
-        phases.iter().for_each(|phase| out.phase(phase));
+        for phase in phases {
+            out.phase(phase);
+        }
         if let Some(to) = to {
             let waits = out.last.into_iter().chain(out.pending.iter().copied()).collect();
             let work = self.transfer(pass, batch, to, true);
@@ -209,7 +213,7 @@ impl Stage<'_> {
     }
 
     fn after(&self) -> Option<u32> {
-        Some(self.stage + 1).filter(|stage| *stage < self.stages.size)
+        Some(self.number + 1).filter(|stage| *stage < self.stages.size)
     }
 
     /// The transfer of a micro-batch between this stage and `peer`. The step of a transfer depends on the lower stage being odd, so
@@ -217,7 +221,7 @@ impl Stage<'_> {
     fn transfer(&self, pass: Pass, batch: u32, peer: u32, sends: bool) -> Work {
         let all = self.pipelined.steps(self.stages.size) as u32;
         let before = if pass == Pass::Forward { 4 } else { 2 } * self.pipelined.count;
-        let first = all - before + 2 * batch + self.stage.min(peer) % 2;
+        let first = all - before + 2 * batch + self.number.min(peer) % 2;
         let transfer = Transfer { peer, bytes: self.pipelined.bytes, sends };
         Work::Program { program: Arc::new(transfer), group: self.stages, first, steps: 1 }
     }

@@ -106,7 +106,13 @@ impl SequenceRank {
         let plan = Arc::clone(&self.plan);
         while self.iteration < self.job.iterations {
             // An action may wait for one of any other track.
-            while (0..TRACKS).fold(false, |any, track| self.advance_track(&plan, track, out) || any) {}
+            let mut any = true;
+            while any {
+                any = false;
+                for track in 0..TRACKS {
+                    any |= self.advance_track(&plan, track, out);
+                }
+            }
             let is_done = |(track, actions): (&Track, &Vec<u32>)| track.place == actions.len();
             if !self.tracks.iter().zip(&plan.tracks).all(is_done) {
                 return;
