@@ -27,6 +27,8 @@ pub struct IdealNetwork<'a> {
 /// Least time of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdealJob {
+    /// Begin of its first rank, in the same network.
+    pub start: Time,
     /// From the first rank's begin to the last one's end.
     pub time: Time,
     /// Time that the rank which ends last computes, of all iterations together.
@@ -214,6 +216,7 @@ impl<'a> Run<'a> {
             };
             let link = self.hosts.iter().enumerate().map(busiest).max().unwrap_or_default();
             IdealJob {
+                start,
                 time: end.saturating_sub(start).max(link),
                 compute: critical.iter().fold(Time::ZERO, |sum, of| sum.saturating_add(of.1)),
                 link,
@@ -250,7 +253,7 @@ mod tests {
         let phase = "operation = { all-reduce = { message = '800 B', algorithm = 'ring' } }";
         let found = sequence(8, &format!("phases = [{{ compute = '1 us', {phase} }}]"));
         let (time, compute) = (Time::ns(1000 + 14 * 200), Time::us(1));
-        assert_eq!(found, IdealJob { time, compute, link: Time::ns(14 * 100) });
+        assert_eq!(found, IdealJob { start: Time::ZERO, time, compute, link: Time::ns(14 * 100) });
     }
 
     /// n buckets of computing c and of exchanging x: (n - 1) max(c, x) + c + x. The step of a bucket of 800 B is 100 B.
@@ -293,8 +296,9 @@ mod tests {
         let second = "[[jobs]]\nafter = 'first'\nprogram = { shift = { message = '50 B' } }\n";
         let third = "[[jobs]]\nname = 'third'\nafter = 'shift'\nprogram = { shift = { message = '9 B' } }\n";
         let found = ideal(4, &format!("{first}{second}{third}"));
-        let times: Vec<Time> = found.iter().map(|job| job.time).collect();
-        assert_eq!(times, [Time::ns(3 * 2 * 108), Time::ns(150), Time::ns(109)]);
+        let times: Vec<(Time, Time)> = found.iter().map(|job| (job.start, job.time)).collect();
+        let ns = |start, time| (Time::ns(start), Time::ns(time));
+        assert_eq!(times, [ns(0, 648), ns(648, 150), ns(798, 109)]);
     }
 
     /// Three blocks of one receiver share its link; they come 700 ns after each other.

@@ -68,3 +68,36 @@ impl Dimensions {
         Group { stride, size }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The example of Megatron-LM's documentation: 16 ranks, 2 in the tensor and 4 in the pipeline dimension.
+    #[test]
+    fn groups_are_those_of_megatron() {
+        let spec = PhaseSequence { tensor: 2, pipeline: 4, ..PhaseSequence::default() };
+        let place = ErrorLocation { file: "a.toml", list: "jobs", entry: 0 };
+        let dimensions = Dimensions::new((place, "program"), 16, &spec).unwrap();
+        let members = |group, rank| -> Vec<u32> {
+            let group = dimensions.group(group);
+            (0..group.size).map(|place| group.rank(rank, place)).collect()
+        };
+        assert_eq!(members(RankGroup::Tensor, 5), [4, 5]);
+        assert_eq!(members(RankGroup::Data, 5), [5, 7]);
+        assert_eq!(members(RankGroup::Pipeline, 5), [1, 5, 9, 13]);
+        assert!(members(RankGroup::All, 5).into_iter().eq(0..16));
+    }
+
+    #[test]
+    fn expert_groups_divide_the_data_dimension() {
+        let spec = PhaseSequence { tensor: 2, expert: 2, ..PhaseSequence::default() };
+        let place = ErrorLocation { file: "a.toml", list: "jobs", entry: 0 };
+        let dimensions = Dimensions::new((place, "program"), 16, &spec).unwrap();
+        // The data group of rank 5 is 1, 3, 5 ... 15.
+        let (expert, data) = (dimensions.group(RankGroup::Expert), dimensions.group(RankGroup::ExpertData));
+        assert_eq!([0, 1].map(|place| expert.rank(5, place)), [5, 7]);
+        assert_eq!([0, 1, 2, 3].map(|place| data.rank(5, place)), [1, 5, 9, 13]);
+        assert_eq!((expert.place(7), data.place(9)), (1, 2));
+    }
+}

@@ -47,10 +47,10 @@ pub(super) fn actions(phases: &[Ready]) -> u64 {
 }
 
 impl Pipelined {
-    /// Steps of an iteration; transfers between stages have two for each micro-batch and direction.
+    /// Steps of an iteration; transfers between stages have one for each micro-batch and direction.
     pub(super) fn steps(&self, stages: u32) -> u64 {
         let count = u64::from(self.count);
-        let transfers = if stages > 1 { 4 * count } else { 0 };
+        let transfers = if stages > 1 { 2 * count } else { 0 };
         [steps(&self.forward).saturating_mul(count), steps(&self.backward).saturating_mul(count - 1)]
             .into_iter()
             .fold(steps(&self.last).saturating_add(transfers), u64::saturating_add)
@@ -216,12 +216,12 @@ impl Stage<'_> {
         Some(self.number + 1).filter(|stage| *stage < self.stages.size)
     }
 
-    /// The transfer of a micro-batch between this stage and `peer`. The step of a transfer depends on the lower stage being odd, so
-    /// that those of a stage to both sides differ.
+    /// The transfer of a micro-batch between this stage and `peer`. Its step is that of all stages: a stage has received the
+    /// micro-batch before it sends it on.
     fn transfer(&self, pass: Pass, batch: u32, peer: u32, sends: bool) -> Work {
         let all = self.pipelined.steps(self.stages.size) as u32;
-        let before = if pass == Pass::Forward { 4 } else { 2 } * self.pipelined.count;
-        let first = all - before + 2 * batch + self.number.min(peer) % 2;
+        let before = if pass == Pass::Forward { 2 } else { 1 } * self.pipelined.count;
+        let first = all - before + batch;
         let transfer = Transfer { peer, bytes: self.pipelined.bytes, sends };
         Work::Program { program: Arc::new(transfer), group: self.stages, first, steps: 1 }
     }
