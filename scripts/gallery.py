@@ -27,6 +27,7 @@ from gallery_programs import (
 from gallery_ranks import rank_program
 from gallery_shared import EXPERIMENTS, ROOT, Shown
 from gallery_subnets import engines_torus, engines_tree, subnet_bring_up, subnet_link_fails
+from gallery_training import training_step
 
 from fabricsim.plots import save
 
@@ -34,7 +35,7 @@ PAGE = ROOT / "docs/gallery.md"
 PICTURES = "gallery"
 INTRODUCTION = """# Gallery
 
-Nineteen experiments to begin with. Each is a file in `experiments/gallery/`, runs in
+Twenty experiments to begin with. Each is a file in `experiments/gallery/`, runs in
 seconds, and is there to be changed: `--set key=value` replaces a value, `--vary key=a,b,c` runs over several. The
 tables and pictures here come from `python scripts/gallery.py`.
 """
@@ -70,6 +71,7 @@ GALLERY: Mapping[str, Callable[[Path], Shown]] = {
     "torus-link-fails": torus_link_fails,
     "torus-closed-loop": torus_closed_loop,
     "torus-all-to-all": torus_all_to_all,
+    "training-step": training_step,
     "ordered-transfers": ordered_transfers,
     "rc-dragonfly": rc_dragonfly,
     "rc-incast": rc_incast,

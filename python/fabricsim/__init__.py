@@ -25,7 +25,7 @@ from typing import Any as _Any
 if _TYPE_CHECKING:
     from fabricsim import mpi, spec, verbs
     from fabricsim.age_parameters import AgeParameters, age_parameters
-    from fabricsim.bound import Bound, bound
+    from fabricsim.bound import Bound, bound, job_bounds
     from fabricsim.capture import Capture, capture
     from fabricsim.compare import Comparison, compare
     from fabricsim.errors import FabricsimError, InputError, NativeMissingError, StoreError
@@ -72,6 +72,7 @@ __all__ = [
     "compare",
     "compute",
     "forwarding_tables",
+    "job_bounds",
     "load",
     "load_sweep",
     "load_tune",
@@ -94,7 +95,7 @@ __all__ = [
 
 _PLACES = {
     "age_parameters": ("AgeParameters", "age_parameters"),
-    "bound": ("Bound", "bound"),
+    "bound": ("Bound", "bound", "job_bounds"),
     "capture": ("Capture", "capture"),
     "compare": ("Comparison", "compare"),
     "errors": ("FabricsimError", "InputError", "NativeMissingError", "StoreError"),

@@ -27,6 +27,7 @@ __all__ = [
     "dissect_capture",
     "export",
     "import_subnet",
+    "job_bounds",
     "opensm_options",
     "ordering_check",
     "ordering_source",
@@ -95,6 +96,9 @@ def warnings(text: str, file: str, base: str, overrides: list[tuple[str, str]]) 
 
 def describe(text: str, file: str, base: str, overrides: list[tuple[str, str]]) -> str:
     """Facts about the network as JSON: counts, diameter, bisection, zero-load latency, deadlock verdict."""
+
+def job_bounds(text: str, file: str, base: str, overrides: list[tuple[str, str]]) -> str:
+    """Lower bounds on the time of each job as JSON, a list; `null` if the jobs send too many messages."""
 
 def demands(
     text: str, file: str, base: str, overrides: list[tuple[str, str]], at: str | None

@@ -20,7 +20,7 @@ CURE = {"routing.algorithm": "dimension-order", "switch.virtual_lanes": 2}
 def test_the_page_shows_every_file(experiments: Path) -> None:
     page = PAGE.read_text(encoding="utf-8")
     files = sorted((experiments / "gallery").glob("*.toml"))
-    assert len(files) == 19
+    assert len(files) == 20
     for file in files:
         assert f"experiments/gallery/{file.name}" in page
     pictures = re.findall(r"\]\((gallery/[^)]+)\)", page)
@@ -37,6 +37,7 @@ QUICK = [
     "rc-incast",
     "engines-tree",
     "engines-torus",
+    "training-step",
 ]
 """Experiments whose runs take a few seconds together. The others have larger tables of the same make."""
 

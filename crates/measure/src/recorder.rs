@@ -1,4 +1,4 @@
-use fabricsim_model::{Exchange, Grant, LossCause, Observer, Packet};
+use fabricsim_model::{Exchange, Grant, Iteration, LossCause, Observer, Packet};
 use fabricsim_units::{HostId, Time, Vl};
 
 use crate::collectors::{Collector, Collectors, each, plain_events, report_to_each, rows_of_hosts};

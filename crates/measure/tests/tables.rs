@@ -4,7 +4,7 @@ use fabricsim_measure::{
     EntryName, JobName, Names, Outcome, PortName, Recorder, RecorderConfig, Report, RouterPort,
     TransportCounts,
 };
-use fabricsim_model::{Data, Exchange, ExchangeStep, Grant, Label, Observer, Packet, PacketKind};
+use fabricsim_model::{Data, Exchange, ExchangeStep, Grant, Iteration, Label, Observer, Packet, PacketKind};
 use fabricsim_spec::{Drain, Measure, Run, Switch};
 use fabricsim_units::{HostId, Rate, Time, Vl};
 
@@ -181,9 +181,11 @@ fn exchanges_up_to_the_requested_number() {
 #[test]
 fn jobs_are_in_the_summary() {
     let mut recorder = recorder(1).with_jobs();
-    recorder.iterated(0, 0, Time::ns(10), Time::ns(30), 100);
+    let (start, end, compute) = (Time::ns(10), Time::ns(30), Time::ns(5));
+    recorder.iterated(&Iteration { job: 0, number: 0, start, end, bytes: 100, compute });
     let names = Names { jobs: vec![JobName { name: "stencil".into(), ranks: 1, iterations: 1 }], ..names(1) };
     let summary = recorder.report(&names, &outcome()).summary.jobs;
     assert_eq!(summary.job_time_ns, Some(20.0));
     assert_eq!((summary.jobs[0].job.as_str(), summary.jobs[0].done), ("stencil", 1));
+    assert_eq!((summary.jobs[0].compute_ns, summary.jobs[0].exposed_ns), (5.0, 15.0));
 }

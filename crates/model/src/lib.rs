@@ -13,7 +13,7 @@ mod transport;
 pub use crossing::{Crossing, CrossingContent};
 pub use extensions::{ByteLine, Echo, ExtensionHeaders, HopTelemetry};
 pub use loss::LossCause;
-pub use observer::{Exchange, ExchangeStep, Grant, NullObserver, Observer};
+pub use observer::{Exchange, ExchangeStep, Grant, Iteration, NullObserver, Observer};
 pub use packet::{Label, Packet, PacketKind};
 pub use random::Random;
 pub use route::{Hop, Lanes, RouteState};

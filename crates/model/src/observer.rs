@@ -2,6 +2,23 @@ use fabricsim_units::{HostId, Time, Vl};
 
 use crate::{Crossing, Label, LossCause, Packet};
 
+/// An iteration of a job that one of its ranks has completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Iteration {
+    /// Number of the job.
+    pub job: u16,
+    /// Number of the iteration, from 0.
+    pub number: u32,
+    /// Time at which the rank began it.
+    pub start: Time,
+    /// Time at which the rank completed it; may be later than now.
+    pub end: Time,
+    /// Bytes that it sent in it.
+    pub bytes: u64,
+    /// Time that it computed in it.
+    pub compute: Time,
+}
+
 /// Measurement hooks of a run. Each partition has an observer of its own; they are merged at the
 /// end, so what an observer keeps must not depend on the order in which entities are served.
 ///
@@ -64,10 +81,9 @@ pub trait Observer: Send {
     /// The response to a request of `stream`, created at `created`, is complete.
     #[inline]
     fn answered(&mut self, _now: Time, _stream: u16, _created: Time) {}
-    /// A rank of a job has completed an iteration, from `start` to `end` (which may be later than now), and sent `bytes` in
-    /// it.
+    /// A rank of a job has completed an iteration.
     #[inline]
-    fn iterated(&mut self, _job: u16, _iteration: u32, _start: Time, _end: Time, _bytes: u64) {}
+    fn iterated(&mut self, _iteration: &Iteration) {}
     /// The receiver accepts the last byte of a packet that carries no data (a notification or an acknowledgement).
     /// [`Observer::injected`] and [`Observer::delivered`] do not report such packets.
     #[inline]

@@ -4,6 +4,7 @@
 #![allow(clippy::needless_pass_by_value, reason = "PyO3 extracts arguments into owned values")]
 
 mod captures;
+mod jobs;
 mod mpi;
 mod ordering;
 mod perftest;
@@ -369,6 +370,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(warnings, module)?)?;
     module.add_function(wrap_pyfunction!(describe, module)?)?;
     module.add_function(wrap_pyfunction!(demands, module)?)?;
+    jobs::register(module)?;
     module.add_function(wrap_pyfunction!(export, module)?)?;
     module.add_function(wrap_pyfunction!(captures::dissect_capture, module)?)?;
     module.add_function(wrap_pyfunction!(ordering::ordering_check, module)?)?;

@@ -1,6 +1,6 @@
 //! Subscription to events, and captures.
 
-use fabricsim_model::{Crossing, Exchange, Grant, LossCause, Observer, Packet};
+use fabricsim_model::{Crossing, Exchange, Grant, Iteration, LossCause, Observer, Packet};
 use fabricsim_units::{HostId, Time, Vl};
 
 use crate::Session;
@@ -276,8 +276,8 @@ impl<B: Observer> Observer for Feed<B> {
         self.inner.answered(now, stream, created);
     }
     #[inline]
-    fn iterated(&mut self, job: u16, iteration: u32, start: Time, end: Time, bytes: u64) {
-        self.inner.iterated(job, iteration, start, end, bytes);
+    fn iterated(&mut self, iteration: &Iteration) {
+        self.inner.iterated(iteration);
     }
     #[inline]
     fn controlled(&mut self, now: Time, packet: &Packet) {

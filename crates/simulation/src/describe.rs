@@ -62,6 +62,8 @@ pub struct Description {
     pub port_competition: Option<Vec<(String, Vec<String>)>>,
     /// Bytes of memory that a run allocates while its buffers are empty.
     pub memory: u64,
+    /// The jobs as entries of an experiment, training steps as the sequences that they are; `None` without one.
+    pub sequences: Option<String>,
     /// Sources that send nothing, because their only destination is themselves: a line for each stream that has any.
     pub silent: Vec<String>,
     verdict_text: String,
@@ -86,6 +88,7 @@ pub fn describe(prepared: &Prepared) -> Description {
         bit_errors: bit_errors(prepared),
         port_competition: port_competition(&prepared.router, &prepared.graph),
         memory: crate::memory::needed(prepared),
+        sequences: fabricsim_spec::expanded_jobs(&prepared.experiment.jobs),
         silent: silent(prepared),
         verdict_text: verdict.describe(&prepared.graph),
         verdict,
@@ -269,6 +272,9 @@ impl Description {
         if let Some(competition) = &self.port_competition {
             let ports = competition.iter().map(|(output, inputs)| (output.clone(), json!(inputs)));
             all["port_competition"] = Value::Object(ports.collect());
+        }
+        if let Some(sequences) = &self.sequences {
+            all["sequences"] = json!(sequences);
         }
         if !self.silent.is_empty() {
             all["silent_sources"] = json!(self.silent);

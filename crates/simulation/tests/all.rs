@@ -44,6 +44,7 @@ mod programs;
 mod queue_pairs;
 mod routers;
 mod scale;
+mod sequences;
 mod service_levels;
 mod session;
 mod subnet_manager;

@@ -18,6 +18,7 @@ mod service_levels;
 mod subnet_manager;
 mod switch;
 mod traffic;
+mod training;
 mod transport;
 mod tune;
 mod vl_arbitration;
@@ -90,6 +91,7 @@ const CHECKS: &[Check] = &[
     age::check,
     transport::check,
     faults::check,
+    training::check,
     subnet_manager::check,
     |of| of.capture.as_ref().map_or(Ok(()), capture::check),
     |of| of.tune.as_ref().map_or(Ok(()), tune::check),

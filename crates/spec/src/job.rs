@@ -2,7 +2,9 @@ use fabricsim_units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::sequence::PhaseSequence;
 use crate::traffic::LARGEST_MESSAGE;
+use crate::training::Training;
 
 /// A parallel program: ranks on hosts that send to each other, wait for each other and compute.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -41,6 +43,10 @@ pub struct Job {
     /// Time that a rank needs after each step before it goes on: software, adding up vectors.
     #[serde(default)]
     pub step_delay: Time,
+    /// Name of a job before this one: a rank begins when the rank of that job on its host has ended, and not before `start`. A rank on a host
+    /// without one begins at `start`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub after: String,
 }
 
 fn all() -> Vec<String> {
@@ -82,6 +88,14 @@ pub enum Program {
     Fft(Fft),
     /// Every rank exchanges messages with its neighbours in a process grid.
     NeighbourExchange(NeighbourExchange),
+    /// Every rank has a block for every other, those for one rank larger (`MPI_Alltoallv`).
+    AllToAllV(AllToAllV),
+    /// Every rank sends to the rank a number of places after it (`MPI_Sendrecv` along a ring).
+    Shift(Shift),
+    /// Computing and operations one after the other, among groups of ranks, or beside each other.
+    Sequence(PhaseSequence),
+    /// A step of training of a transformer, by the sizes of its model: a preset of `sequence`.
+    Training(Training),
 }
 
 /// Every rank has a block for every other.
@@ -231,4 +245,42 @@ pub struct NeighbourExchange {
 
 const fn yes() -> bool {
     true
+}
+
+/// Every rank has a block for every other: all are sent at once. The blocks of one rank have `imbalance` times the mean size,
+/// those of the others the rest in equal parts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AllToAllV {
+    /// Mean size of a block.
+    #[schemars(extend("x-minimum" = "1 B", "x-maximum" = LARGEST_MESSAGE))]
+    pub message: Bytes,
+    /// Size of a block of the rank `hot` over the mean size; at most the number of ranks.
+    #[serde(default = "even")]
+    #[schemars(range(min = 1.0), extend("x-unit" = "1"))]
+    pub imbalance: f64,
+    /// The rank with the largest blocks.
+    #[serde(default)]
+    #[schemars(extend("x-unit" = "1"))]
+    pub hot: u32,
+    /// False if the rank `hot` receives the largest blocks, true if it sends them (what it received goes back).
+    #[serde(default)]
+    pub back: bool,
+}
+
+const fn even() -> f64 {
+    1.0
+}
+
+/// Every rank sends to the one `by` places after it, and receives from the one `by` places before it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Shift {
+    /// Size of the message.
+    #[schemars(extend("x-minimum" = "1 B", "x-maximum" = LARGEST_MESSAGE))]
+    pub message: Bytes,
+    /// Number of places, modulo the number of ranks.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1), extend("x-unit" = "ranks"))]
+    pub by: u32,
 }

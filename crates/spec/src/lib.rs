@@ -32,11 +32,13 @@ mod read;
 mod routing;
 mod run;
 mod schema;
+mod sequence;
 mod subnet_manager;
 mod sweep;
 mod switch;
 mod topology;
 mod traffic;
+mod training;
 mod transport;
 mod tune;
 mod windows;
@@ -57,8 +59,8 @@ pub use experiment::Experiment;
 pub use faults::{Fault, Faults, Losing, WaitingPackets};
 pub use host::{Host, Sink};
 pub use job::{
-    AllGather, AllGatherAlgorithm, AllReduce, AllReduceAlgorithm, AllToAll, AllToAllAlgorithm, Barrier,
-    Broadcast, Fft, Job, NeighbourExchange, Placement, Program,
+    AllGather, AllGatherAlgorithm, AllReduce, AllReduceAlgorithm, AllToAll, AllToAllAlgorithm, AllToAllV,
+    Barrier, Broadcast, Fft, Job, NeighbourExchange, Placement, Program, Shift,
 };
 pub use link::{LinkErrors, LinkOverride, LinkParameters, LinkRetry, Links};
 pub use mistakes::mistakes;
@@ -72,6 +74,7 @@ pub use read::read;
 pub use routing::{Algorithm, LanePolicy, Load, PathChoice, Routing, RoutingEngine, Selection, Ties, Via};
 pub use run::{Drain, FlowDetail, Measure, Run, SteadyState};
 pub use schema::{json_schema, schema_of};
+pub use sequence::{MicroBatches, Operation, Phase, PhaseSequence, RankGroup};
 pub use subnet_manager::{SubnetManager, SubnetStart};
 pub use sweep::{Drawn, RandomPoints, Range, Sampling, Scale, Sweep};
 pub use switch::{
@@ -85,6 +88,7 @@ pub use traffic::{
     DrawPer, HotSpot, Injection, LARGEST_LOAD, LARGEST_MESSAGE, MessageSize, Pattern, Response, SelfFlows,
     SizeDistribution, Traffic, WeightedSize,
 };
+pub use training::{Experts, Training, expanded_jobs};
 pub use transport::{
     Close, OnNoConnection, OrderingMode, Recovery, Resend, StartOffset, TimedOut, Transport, TransportTarget,
 };

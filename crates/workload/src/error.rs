@@ -185,6 +185,58 @@ pub enum Problem {
         /// Their square.
         unit: u64,
     },
+    /// Blocks of one rank that are more than all.
+    #[error(
+        "{imbalance} is not allowed among {ranks} ranks: one rank has at most all blocks, so give from 1 to {ranks}"
+    )]
+    Imbalance {
+        /// Value that was written.
+        imbalance: f64,
+        /// Ranks of the operation.
+        ranks: u32,
+    },
+    /// Dimensions of another number of ranks.
+    #[error("{written} ranks do not divide {whole}: give one of {}", divisors(*.ranks))]
+    Dimension {
+        /// Ranks in the dimension.
+        written: u32,
+        /// The ranks that they must divide, in words.
+        whole: String,
+        /// Their number.
+        ranks: u32,
+    },
+    /// A sequence in which no rank sends anything.
+    #[error(
+        "no rank sends anything: give a phase an operation among 2 ranks or more, or `pipeline` 2 stages or more"
+    )]
+    SilentSequence,
+    /// A sequence of more phases than fit into memory.
+    #[error(
+        "a rank computes and takes part in {actions} operations in an iteration, at most {most} are allowed: lower \
+         `repeat`, `buckets` or `micro_batches.count`"
+    )]
+    LongSequence {
+        /// Number of both.
+        actions: u64,
+        /// The largest number.
+        most: u64,
+    },
+    /// An operation of several stages in a pass of a micro-batch.
+    #[error(
+        "the {0} stages of the pipeline are at different micro-batches and cannot carry out an operation together: \
+         give `tensor`, `data`, `expert` or `expert-data`, or move the operation to `phases`"
+    )]
+    GroupOfStages(u32),
+    /// Buckets that an operation cannot be divided into.
+    #[error("{buckets} buckets are not possible with {operation}: {why}")]
+    Buckets {
+        /// Number that was written.
+        buckets: u32,
+        /// The operation.
+        operation: String,
+        /// Reason, and what to do.
+        why: &'static str,
+    },
     /// More steps than step numbers.
     #[error(
         "{iterations} iterations of {steps} steps each are too many: at most 4294967295 steps are allowed"
@@ -194,6 +246,14 @@ pub enum Problem {
         iterations: u32,
         /// Steps of each.
         steps: u64,
+    },
+    /// A job after one that is not there.
+    #[error("\"{name}\" is not the name of a job before this one: {}", jobs(.before))]
+    NoSuchJob {
+        /// Name that was written.
+        name: String,
+        /// Names of the jobs before.
+        before: Vec<String>,
     },
     /// Two jobs of one name.
     #[error("\"{0}\" is the name of another job: give each job its own name")]
@@ -224,6 +284,16 @@ fn grids(ranks: u32) -> String {
         first -= 1;
     }
     format!("for example [{}, {first}]", ranks / first)
+}
+
+fn jobs(names: &[String]) -> String {
+    if names.is_empty() { "there is none".to_owned() } else { format!("give one of {}", names.join(", ")) }
+}
+
+/// The divisors of `ranks`, as a list; the first 12.
+fn divisors(ranks: u32) -> String {
+    let all = (1..=ranks).filter(|k| ranks.is_multiple_of(*k)).take(12);
+    all.map(|k| k.to_string()).collect::<Vec<_>>().join(", ")
 }
 
 const fn exponent(even: bool) -> &'static str {

@@ -3,6 +3,7 @@ use fabricsim_units::{HostId, Time};
 use crate::Message;
 use crate::closed::{Arrival, Closed, Event};
 use crate::injected::Injected;
+use crate::job::Ranks;
 use crate::stream::MessageStream;
 
 /// The messages of one host: all entries of the traffic list that it is a source of, merged.
@@ -282,6 +283,11 @@ impl Source {
     pub fn offered(&self) -> impl Iterator<Item = (u16, u64)> {
         let closed = self.closed.iter().flat_map(|closed| closed.offered.iter().copied());
         self.streams.iter().map(|stream| (stream.number(), stream.offered)).chain(closed)
+    }
+
+    /// Ranks of jobs on the host.
+    pub(crate) fn ranks(&self) -> Option<&Ranks> {
+        self.closed.as_ref().map(|closed| closed.ranks())
     }
 
     pub(crate) fn all_streams(&self) -> &[MessageStream] {

@@ -11,6 +11,7 @@ from rich.table import Table
 from fabricsim.bound import Bound
 from fabricsim.bound import bound as bound_of
 from fabricsim.bound.compute import LIMIT_S
+from fabricsim.bound.jobs import rows as job_rows
 from fabricsim.bound.reached import reached as reached_of
 from fabricsim.cli.console import output
 from fabricsim.cli.layout import narrow
@@ -40,11 +41,45 @@ Limit = Annotated[
 def bound(
     file: ExperimentFile, set: Set = None, at: At = None, limit: Limit = LIMIT_S, json: Json = False
 ) -> None:
-    """Bounds on throughput: fair rates, the largest total, and the limiting links. Runs nothing."""
+    """Bounds: fair rates, the largest total throughput, the limiting links; least times of jobs. Runs nothing."""
     experiment = read(file, set)
+    known = experiment.check()
+    jobs = job_rows(experiment) if known.get("jobs") else []
+    if jobs and not known.get("traffic"):
+        warn(experiment)
+        show(json, lambda: {"jobs": jobs}, lambda: print_jobs(jobs, output()))
+        return
     found = bound_of(experiment, at=at, limit_s=limit)
     warn(experiment)
-    show(json, found.as_dict, lambda: print_bound(found, output()))
+
+    def print_all() -> None:
+        print_bound(found, output())
+        if jobs:
+            print_jobs(jobs, output())
+
+    show(json, lambda: {**found.as_dict(), **({"jobs": jobs} if jobs else {})}, print_all)
+
+
+def print_jobs(jobs: list[dict[str, Any]], console: Console) -> None:
+    """Least times of jobs."""
+    table = Table(title="least time of an iteration")
+    table.add_column("job")
+    for heading in (
+        "ranks",
+        "iterations",
+        "time",
+        "computing",
+        "exposed\ncommunication",
+        "busiest link\nof a host",
+    ):
+        table.add_column(heading, justify="right")
+    for job in jobs:
+        times = [nanoseconds(job[f"{name}_ns"]) for name in ("iteration", "compute", "exposed", "link")]
+        table.add_row(job["job"], f"{job['ranks']:,}", f"{job['iterations']:,}", *times)
+    console.print(table)
+    console.print(
+        "on a network on which messages meet at no link but those of hosts; no setting can be faster"
+    )
 
 
 def print_bound(found: Bound, console: Console) -> None:

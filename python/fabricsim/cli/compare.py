@@ -29,7 +29,7 @@ MOST_FLOWS = 16
 """Flows that are printed; --json has all."""
 FORMATS = (".png", ".svg", ".pdf")
 _SHOWN = ("congestion.",)
-_OF_JOBS = (".done", ".iteration_ns.mean")
+_OF_JOBS = (".done", ".iteration_ns.mean", ".exposed_ns")
 _OF_ROUTERS = (".queueing_cycles", ".stalled_per_packet")
 """Of the counters of routers; --json has all."""
 

@@ -16,6 +16,7 @@ def print_facts(facts: Mapping[str, Any], console: Console) -> None:
     """Facts of `describe`, with the deadlock verdict in words."""
     facts = dict(facts)
     verdict = facts.pop("deadlock", None)
+    sequences = facts.pop("sequences", None)
     table = Table.grid(padding=(0, 2))
     lists = {key: value for key, value in facts.items() if isinstance(value, list)}
     for name, value in {**flatten(facts), **lists}.items():
@@ -23,6 +24,10 @@ def print_facts(facts: Mapping[str, Any], console: Console) -> None:
     console.print(table)
     if isinstance(verdict, dict):
         console.print(f"deadlock check: {verdict['verdict']}", markup=False)
+    if sequences:
+        console.print(
+            f"\njobs, with the sequences of training steps:\n\n{sequences}", markup=False, highlight=False
+        )
 
 
 _UNITS: dict[str, Callable[[Any], str]] = {

@@ -55,15 +55,20 @@ def _print_jobs(result: Result, console: Console) -> None:
     if not jobs:
         return
     times = ("iteration_ns.mean", "iteration_ns.min", "iteration_ns.max", "end_ns", "gbps_per_rank")
+    # Only where ranks compute is there a difference between the time and the communication.
+    parts = ("compute_ns", "exposed_ns") if any(job.get("compute_ns") for job in jobs) else ()
+    times = (times[0], *parts, *times[3:]) if parts else times
     entries = catalogue.keys("jobs[]", "ranks", "iterations", *times)
     table = narrow(texts=["job"], numbers=map(stacked, entries))
     for job in jobs:
-        each = [nanoseconds(job["iteration_ns"][name]) for name in ("mean", "min", "max")]
+        shown = ("mean",) if parts else ("mean", "min", "max")
+        each = [nanoseconds(job["iteration_ns"][name]) for name in shown]
         table.add_row(
             job["job"],
             f"{job['ranks']:,}",
             f"{job['done']:,} of {job['iterations']:,}",
             *each,
+            *(nanoseconds(job.get(name)) for name in parts),
             nanoseconds(job["end_ns"]),
             fixed(job["gbps_per_rank"]),
         )

@@ -91,6 +91,8 @@ def _jobs(result: Result) -> dict[str, Any]:
     for job in result.manifest["summary"].get("jobs") or ():
         found[f"jobs.{job['job']}.done"] = job["done"]
         found[f"jobs.{job['job']}.iteration_ns.mean"] = job["iteration_ns"]["mean"]
+        if job.get("compute_ns"):
+            found[f"jobs.{job['job']}.exposed_ns"] = job["exposed_ns"]
     return found
 
 

@@ -9,6 +9,8 @@ from fabricsim.results import Result, flatten
 
 _JOBS = ("job", "ranks", "done", "iterations")
 _TIMES = ("iteration_ns.mean", "iteration_ns.min", "iteration_ns.max", "end_ns", "gbps_per_rank")
+_PARTS = ("compute_ns", "exposed_ns")
+"""Only of jobs whose ranks compute."""
 _ROUTERS = ("direction", "granted", "stalled_per_packet", "blocked_per_packet", "queueing_cycles")
 
 
@@ -18,7 +20,8 @@ def jobs(result: Result) -> Section | None:
     if not found:
         return None
     frame = pd.DataFrame([flatten(job) for job in found])
-    entries = catalogue.keys("jobs[]", *_JOBS, *_TIMES)
+    parts = _PARTS if any(job.get("compute_ns") for job in found) else ()
+    entries = catalogue.keys("jobs[]", *_JOBS, *_TIMES, *parts)
     return Section("Jobs", table=table_of(frame, entries, len(frame), "jobs"))
 
 

@@ -18,14 +18,23 @@ __all__ = [
     "AllReduceAlgorithm",
     "AllToAll",
     "AllToAllAlgorithm",
+    "AllToAllV",
     "Barrier",
     "Broadcast",
+    "Experts",
     "Fft",
     "Job",
+    "MicroBatches",
     "NeighbourExchange",
+    "Operation",
+    "Phase",
+    "PhaseSequence",
     "Placement",
     "PlacementName",
     "Program",
+    "RankGroup",
+    "Shift",
+    "Training",
 ]
 
 PlacementName = Literal[
@@ -169,7 +178,192 @@ class NeighbourExchange:
     """Time that a rank computes after each exchange. Default: "0 ns"."""
 
 
-Program = AllToAll | AllReduce | AllGather | Broadcast | Barrier | Fft | NeighbourExchange
+@dataclass(frozen=True)
+class AllToAllV:
+    """Every rank has a block for every other, those for one rank larger (`MPI_Alltoallv`)."""
+
+    kind: ClassVar[str] = "all-to-all-v"
+    message: str
+    """Mean size of a block. Range: from 1 B to 256 TiB."""
+    imbalance: float | None = None
+    """Size of a block of the rank `hot` over the mean size; at most the number of ranks. Range: at least 1.
+    Default: 1.0.
+    """
+    hot: int | None = None
+    """The rank with the largest blocks. Range: at least 0. Default: 0."""
+    back: bool | None = None
+    """False if the rank `hot` receives the largest blocks, true if it sends them (what it received goes
+    back). Default: false.
+    """
+
+
+@dataclass(frozen=True)
+class Shift:
+    """Every rank sends to the rank a number of places after it (`MPI_Sendrecv` along a ring)."""
+
+    kind: ClassVar[str] = "shift"
+    message: str
+    """Size of the message. Range: from 1 B to 256 TiB."""
+    by: int | None = None
+    """Number of places, modulo the number of ranks. Range: at least 1. Unit: ranks. Default: 1."""
+
+
+Operation = (
+    AllToAll | AllReduce | AllGather | Broadcast | Barrier | Fft | NeighbourExchange | AllToAllV | Shift
+)
+"""Operation of a phase: a program of a group of ranks."""
+
+RankGroup = Literal[
+    "all",
+    "tensor",
+    "data",
+    "pipeline",
+    "expert",
+    "expert-data",
+]
+"""Ranks of an operation.
+
+- `all`: All ranks of the job.
+- `tensor`: Ranks that differ in the tensor dimension alone.
+- `data`: Ranks that differ in the data dimension alone.
+- `pipeline`: Ranks that differ in the pipeline dimension alone.
+- `expert`: Of those that differ in the data dimension alone, `expert` in a row.
+- `expert-data`: Of those that differ in the data dimension alone, the ranks with the same place in their
+  expert groups.
+"""
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A rank computes, and takes part in an operation of its group."""
+
+    compute: str | None = None
+    """Time that the rank computes. Default: "0 ns"."""
+    operation: Operation | None = None
+    """Operation after the computing. Among one rank it takes no time."""
+    group: RankGroup | None = None
+    """Ranks that carry out the operation together. Default: "all"."""
+    buckets: int | None = None
+    """Equal parts of the computing and of the operation's bytes. With 2 or more the operation of a part
+    begins when the part is computed and the operations of the parts before it are complete, while the rank
+    computes the next part. The next phase begins when those of all parts are complete. Range: from 1 to
+    65536. Unit: buckets. Default: 1.
+    """
+    overlap: bool | None = None
+    """True if the next phases do not wait for the operation, or for those of the buckets. It begins when the
+    operations before it that nothing waits for are complete. The iteration ends when all are. Default: false.
+    """
+    repeat: int | None = None
+    """Number of times that the phase is carried out, for example layers. Range: from 1 to 65536. Unit: times.
+    Default: 1.
+    """
+
+
+@dataclass(frozen=True)
+class MicroBatches:
+    """Micro-batches of a pipeline. Every stage begins with as many forward passes as there are stages behind
+    it, then backward and forward passes take turns (the schedule 1F1B).
+    """
+
+    count: int
+    """Number of micro-batches. Range: at least 1. Unit: micro-batches."""
+    message: str
+    """Size of the message to the next stage after a forward pass, and to the stage before after a backward
+    pass. Range: from 1 B to 256 TiB.
+    """
+    forward: list[Phase] | None = None
+    """Phases of a stage in a forward pass."""
+    backward: list[Phase] | None = None
+    """Phases of a stage in a backward pass; without any there are no backward passes."""
+    last_backward: list[Phase] | None = None
+    """Phases of the last backward pass in place of `backward`, for example with buckets of gradients."""
+
+
+@dataclass(frozen=True)
+class PhaseSequence:
+    """Computing and operations one after the other, among groups of ranks, or beside each other."""
+
+    kind: ClassVar[str] = "sequence"
+    tensor: int | None = None
+    """Ranks in the tensor dimension. Range: at least 1. Unit: ranks. Default: 1."""
+    pipeline: int | None = None
+    """Ranks in the pipeline dimension: stages. Range: at least 1. Unit: ranks. Default: 1."""
+    expert: int | None = None
+    """Ranks in an expert group, a part of the data dimension. Range: at least 1. Unit: ranks. Default: 1."""
+    micro_batches: MicroBatches | None = None
+    """Micro-batches, which go through the stages of the pipeline."""
+    phases: list[Phase] | None = None
+    """Phases after the micro-batches."""
+
+
+@dataclass(frozen=True)
+class Experts:
+    """Experts in every layer. Tokens go to the ranks of their experts and back (two all-to-alls), in either
+    direction of a pass.
+    """
+
+    count: int
+    """Experts in a layer; a multiple of `expert`. Range: at least 1. Unit: experts."""
+    parameters: int
+    """Parameters of the experts of all layers. Range: at least 1."""
+    per_token: int | None = None
+    """Experts that a token goes to. Range: at least 1. Unit: experts. Default: 2."""
+    imbalance: float | None = None
+    """Tokens of the busiest rank of an expert group over the mean; at most `expert`. Another rank is the
+    busiest in each layer. The experts' computing takes as long as that of the busiest rank. Range: at least
+    1. Default: 1.0.
+    """
+
+
+@dataclass(frozen=True)
+class Training:
+    """A step of training of a transformer, by the sizes of its model: a preset of `sequence`."""
+
+    kind: ClassVar[str] = "training"
+    parameters: int
+    """Parameters of the model, those of experts included. Range: at least 1."""
+    layers: int
+    """Layers of the model; a multiple of `pipeline`. Range: at least 1. Unit: layers."""
+    hidden: int
+    """Values of a token between layers. Range: at least 1."""
+    tokens: int
+    """Tokens of a micro-batch. Range: at least 1. Unit: tokens."""
+    flops: float
+    """Operations that a rank does in a second, as reached in computing (not the peak of the processor).
+    Range: above 0. Unit: 1/s.
+    """
+    micro_batches: int | None = None
+    """Micro-batches of an iteration. Range: at least 1. Unit: micro-batches. Default: 1."""
+    tensor: int | None = None
+    """Ranks in the tensor dimension. Range: at least 1. Unit: ranks. Default: 1."""
+    pipeline: int | None = None
+    """Ranks in the pipeline dimension: stages. Range: at least 1. Unit: ranks. Default: 1."""
+    expert: int | None = None
+    """Ranks in an expert group, a part of the data dimension. Range: at least 1. Unit: ranks. Default: 1."""
+    bytes_per_value: int | None = None
+    """Size of a value between layers, and of a gradient. Range: from 1 to 16. Unit: B. Default: 2."""
+    buckets: int | None = None
+    """Parts of the gradients, by layers. With 2 or more the sum of a part over the data dimension goes on
+    beside the rest of the last backward pass, else it begins after that pass. Range: at least 1. Unit:
+    buckets. Default: 1.
+    """
+    experts: Experts | None = None
+    """Experts in every layer (mixture of experts)."""
+
+
+Program = (
+    AllToAll
+    | AllReduce
+    | AllGather
+    | Broadcast
+    | Barrier
+    | Fft
+    | NeighbourExchange
+    | AllToAllV
+    | Shift
+    | PhaseSequence
+    | Training
+)
 """Program of a job's ranks: a collective operation of MPI, or the communication of a kind of application."""
 
 
@@ -203,3 +397,7 @@ class Job:
     """
     step_delay: str | None = None
     """Time that a rank needs after each step before it goes on: software, adding up vectors. Default: "0 ns"."""
+    after: str | None = None
+    """Name of a job before this one: a rank begins when the rank of that job on its host has ended, and not
+    before `start`. A rank on a host without one begins at `start`.
+    """

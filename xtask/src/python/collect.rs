@@ -10,7 +10,7 @@ use crate::schema::{
 };
 
 /// Enumerations whose variants with content are classes.
-const CLASSES: [&str; 3] = ["Topology", "Program", "Pattern"];
+const CLASSES: [&str; 4] = ["Topology", "Program", "Operation", "Pattern"];
 /// Enumerations whose variants without content are listed. Others are any text.
 const LISTED: [&str; 2] = ["Pattern", "Placement"];
 /// A type whose fields are all those of another, and the other: values of both are accepted.
@@ -136,6 +136,10 @@ impl<'a> Collector<'a> {
             let class = own.map_or_else(|| camel(tag), str::to_owned);
             let definition = reference(content).map_or(content, |of| &self.schema["$defs"][of]);
             types.push(class.clone());
+            // Several enumerations may have the variant.
+            if !self.begun.insert(class.clone()) {
+                continue;
+            }
             let class = self.class(class, definition, text(option), Some(tag));
             self.items.push(Item::Class(class));
         }

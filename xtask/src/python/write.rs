@@ -123,7 +123,10 @@ fn item(item: &Item) -> String {
             if line.chars().count() <= WIDTH {
                 return format!("\n{line}\n{doc}");
             }
-            format!("\n{name} = (\n    {}\n)\n{doc}", types.join("\n    | "))
+            let within = types.join(" | ");
+            let fits = within.chars().count() + 4 <= WIDTH;
+            let within = if fits { within } else { types.join("\n    | ") };
+            format!("\n{name} = (\n    {within}\n)\n{doc}")
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Interface of a collector.
 
-use fabricsim_model::{Exchange, Grant, LossCause, Packet, Table};
+use fabricsim_model::{Exchange, Grant, Iteration, LossCause, Packet, Table};
 use fabricsim_units::{HostId, Time, Vl};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -52,7 +52,7 @@ macro_rules! plain_events {
             flow_refreshed(first: Time, every: Time, port: u32, packets: u64);
             marked(now: Time, port: u32, lane: Vl, packet: &Packet);
             answered(now: Time, stream: u16, created: Time);
-            iterated(job: u16, iteration: u32, start: Time, end: Time, bytes: u64);
+            iterated(iteration: &Iteration);
             controlled(now: Time, packet: &Packet);
             completed(now: Time, packet: &Packet);
             exchanged(now: Time, exchange: &Exchange);

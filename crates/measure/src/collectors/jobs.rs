@@ -1,6 +1,6 @@
 //! Jobs: when iterations began and ended, and what was sent in them.
 
-use fabricsim_model::Table;
+use fabricsim_model::{Iteration as OfRank, Table};
 use fabricsim_units::Time;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -29,20 +29,28 @@ struct Iteration {
     /// Ranks that have done it, and bytes that they sent.
     ranks: u32,
     bytes: u64,
+    /// Time that the critical rank computed: the one that ended last; of several the one that computed longest.
+    compute: Time,
 }
 
-const UNTOUCHED: Iteration = Iteration { start: Time::MAX, end: Time::ZERO, ranks: 0, bytes: 0 };
+const UNTOUCHED: Iteration =
+    Iteration { start: Time::MAX, end: Time::ZERO, ranks: 0, bytes: 0, compute: Time::ZERO };
 
 impl Iteration {
     fn add(&mut self, other: &Self) {
         self.start = self.start.min(other.start);
-        self.end = self.end.max(other.end);
+        (self.end, self.compute) = (self.end, self.compute).max((other.end, other.compute));
         self.ranks += other.ranks;
         self.bytes += other.bytes;
     }
 
     fn time(&self) -> Time {
         self.end.saturating_sub(self.start)
+    }
+
+    /// The part of its time in which the critical rank did not compute.
+    fn exposed(&self) -> Time {
+        self.time().saturating_sub(self.compute)
     }
 }
 
@@ -81,6 +89,12 @@ pub struct JobSummary {
     pub time_ns: f64,
     /// Time of an iteration, from the first rank's begin to the last one's end.
     pub iteration_ns: IterationTimes,
+    /// Time that the rank which ended last computed in an iteration, mean of the iterations.
+    #[schemars(title = "computing", extend("x-unit" = "ns"))]
+    pub compute_ns: f64,
+    /// Exposed communication: time of an iteration without the computing of the rank that ended last, mean of the iterations.
+    #[schemars(title = "exposed communication", extend("x-unit" = "ns"))]
+    pub exposed_ns: f64,
     /// Bytes that the ranks sent in those iterations.
     #[schemars(extend("x-unit" = "B"))]
     pub bytes: u64,
@@ -134,16 +148,9 @@ impl Collector for Jobs {
         Self::default()
     }
 
-    fn iterated(
-        &mut self,
-        _timeline: &mut Timeline,
-        job: u16,
-        iteration: u32,
-        start: Time,
-        end: Time,
-        bytes: u64,
-    ) {
-        self.at(usize::from(job), iteration as usize).add(&Iteration { start, end, ranks: 1, bytes });
+    fn iterated(&mut self, _timeline: &mut Timeline, iteration: &OfRank) {
+        let OfRank { job, number, start, end, bytes, compute } = *iteration;
+        self.at(usize::from(job), number as usize).add(&Iteration { start, end, ranks: 1, bytes, compute });
         self.done += 1;
         self.end = self.end.max(end);
     }
@@ -200,6 +207,10 @@ impl Jobs {
         table.real("start_ns", "ns", "When the first rank began it", ns(|one| one.start));
         table.real("end_ns", "ns", "When the last rank had done it", ns(|one| one.end));
         table.real("time_ns", "ns", "From the one to the other", ns(Iteration::time));
+        let text = "Time that the rank which ended last computed in it";
+        table.real("compute_ns", "ns", text, ns(|one| one.compute));
+        let text = "Exposed communication: `time_ns` without `compute_ns`";
+        table.real("exposed_ns", "ns", text, ns(Iteration::exposed));
         let bytes = rows.iter().map(|row| row.2.bytes as i64).collect();
         table.whole("bytes", "B", "Bytes that the ranks sent in it", bytes);
         let text = "The same as a rate for each rank";
@@ -213,6 +224,9 @@ fn summary(name: &JobName, iterations: &[Iteration]) -> JobSummary {
     for iteration in iterations {
         all.add(iteration);
     }
+    let mean = |value: fn(&Iteration) -> Time| {
+        iterations.iter().map(|one| value(one).as_ns_f64()).sum::<f64>() / iterations.len() as f64
+    };
     let times = || iterations.iter().map(|iteration| iteration.time().as_ns_f64());
     let some = |value: f64| if iterations.is_empty() { f64::NAN } else { value };
     let time = some(all.time().as_ns_f64());
@@ -225,10 +239,12 @@ fn summary(name: &JobName, iterations: &[Iteration]) -> JobSummary {
         end_ns: some(all.end.as_ns_f64()),
         time_ns: time,
         iteration_ns: IterationTimes {
-            mean: times().sum::<f64>() / iterations.len() as f64,
+            mean: mean(Iteration::time),
             min: some(times().fold(f64::INFINITY, f64::min)),
             max: some(times().fold(0.0, f64::max)),
         },
+        compute_ns: mean(|one| one.compute),
+        exposed_ns: mean(Iteration::exposed),
         bytes: all.bytes,
         gbps_per_rank: all.bytes as f64 * 8.0 / time / f64::from(name.ranks),
     }
@@ -257,9 +273,17 @@ mod tests {
         let (mut one, mut other) = (Jobs::default(), Jobs::default());
         let mut timeline = Timeline { window: Window::CLOSED, axis: Axis::new(Time::ns(1), 8) };
         let timeline = &mut timeline;
-        one.iterated(timeline, 1, 0, Time::ns(10), Time::ns(30), 100);
-        other.iterated(timeline, 1, 0, Time::ns(12), Time::ns(40), 50);
-        one.iterated(timeline, 1, 1, Time::ns(30), Time::ns(60), 100);
+        let of = |number, start, end, bytes, compute| OfRank {
+            job: 1,
+            number,
+            start: Time::ns(start),
+            end: Time::ns(end),
+            bytes,
+            compute: Time::ns(compute),
+        };
+        one.iterated(timeline, &of(0, 10, 30, 100, 9));
+        other.iterated(timeline, &of(0, 12, 40, 50, 7));
+        one.iterated(timeline, &of(1, 30, 60, 100, 9));
         one.merge(&other);
         assert_eq!(one.progress(), (3, Time::ns(60)));
         assert!(one.complete(0, 2).is_empty());
@@ -267,6 +291,8 @@ mod tests {
         let summary = summary(&name, one.complete(1, 2));
         assert_eq!((summary.done, summary.start_ns, summary.end_ns, summary.bytes), (1, 10.0, 40.0, 150));
         assert_eq!((summary.iteration_ns.mean, summary.gbps_per_rank), (30.0, 20.0));
+        // The second rank ended last, after 40 - 10 ns, of which it computed 7 ns.
+        assert_eq!((summary.compute_ns, summary.exposed_ns), (7.0, 23.0));
         assert!(time_ns(&[summary]).unwrap().is_nan(), "an iteration is missing");
     }
 }

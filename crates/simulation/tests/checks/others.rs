@@ -174,5 +174,12 @@ pub fn jobs(seen: &Seen) -> Result<(), Failure> {
         let bytes: i64 = bytes.map(|(bytes, _)| bytes).sum();
         ensure("bytes of jobs", bytes as u64 == job.bytes, || format!("{bytes} B in rows, {job:?}"))?;
     }
+    let bounds = fabricsim_simulation::job_bounds(seen.prepared).unwrap_or_default();
+    for (bound, job) in bounds.iter().zip(&seen.outcome.summary.jobs.jobs) {
+        let holds = job.done < job.iterations || bound.time_ns <= job.time_ns + 1e-6;
+        ensure("bounds of jobs", holds, || format!("{bound:?} {job:?}"))?;
+        let computes = job.done == 0 || job.exposed_ns >= 0.0;
+        ensure("exposed communication", computes, || format!("{job:?}"))?;
+    }
     Ok(())
 }

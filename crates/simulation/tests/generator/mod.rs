@@ -22,6 +22,7 @@ mod subnet;
 mod switch;
 mod topology;
 mod traffic;
+mod training;
 mod transport;
 
 use std::fmt;
@@ -52,6 +53,7 @@ pub const PARTS: &[&Part] = &[
     &measure::PART,
     // Last, so that the other sections are the same without it.
     &capture::PART,
+    &training::PART,
 ];
 
 /// An experiment under construction.

@@ -12,10 +12,11 @@ mod shared;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use fabricsim_model::Iteration;
 use fabricsim_units::{HostId, Time};
 
 use crate::Message;
-use crate::job::Rank;
+use crate::job::Ranks;
 use crate::programs::Step;
 use crate::stream::MessageStream;
 pub(crate) use queue::Queue;
@@ -48,18 +49,7 @@ pub enum Event {
         at: Time,
     },
     /// A rank has completed an iteration.
-    Iteration {
-        /// Number of the job.
-        job: u16,
-        /// Number of the iteration.
-        iteration: u32,
-        /// Time at which the rank began it.
-        start: Time,
-        /// Time at which the rank completed it; may be later than now.
-        end: Time,
-        /// Bytes that it sent in it.
-        bytes: u64,
-    },
+    Iterated(Iteration),
 }
 
 /// Output of an arrival: the messages and events that follow.
@@ -81,16 +71,16 @@ pub(crate) struct Closed {
     requests: Vec<Requests>,
     /// Bytes that are missing of requests of several packets, by stream, requester and tag.
     parts: BTreeMap<(u16, HostId, u32), u64>,
-    ranks: Vec<Rank>,
+    ranks: Ranks,
     pub(crate) out: Out,
     /// Bytes offered within the window, by stream.
     pub(crate) offered: Vec<(u16, u64)>,
 }
 
 impl Closed {
-    pub(crate) fn new(shared: Arc<Shared>, requests: Vec<Requests>, ranks: Vec<Rank>) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, requests: Vec<Requests>, ranks: Ranks) -> Self {
         let responses = shared.responses().map(|stream| (stream, 0));
-        let offered = responses.chain(ranks.iter().map(|rank| (rank.stream(), 0))).collect();
+        let offered = responses.chain(ranks.streams().map(|stream| (stream, 0))).collect();
         Self { shared, requests, parts: BTreeMap::new(), ranks, out: Out::default(), offered }
     }
 
@@ -99,9 +89,12 @@ impl Closed {
         for requests in &mut self.requests {
             requests.start(streams, &mut self.out);
         }
-        for rank in &mut self.ranks {
-            rank.start(&mut self.out);
-        }
+        self.ranks.start(&mut self.out);
+    }
+
+    /// Ranks of jobs.
+    pub(crate) fn ranks(&self) -> &Ranks {
+        &self.ranks
     }
 
     /// Time at which the next request or message of a job is ready; [`Time::MAX`] if none is known.
@@ -140,19 +133,13 @@ impl Closed {
                     self.requests[place].answered(now, arrival, streams, &mut self.out);
                 }
             }
-            Role::Job => {
-                if let Some(rank) = self.ranks.iter_mut().find(|rank| rank.stream() == arrival.stream) {
-                    rank.arrived(now, arrival, &mut self.out);
-                }
-            }
+            Role::Job => self.ranks.arrived(now, arrival, &mut self.out),
         }
     }
 
     /// The last byte of a message leaves the host at `at`.
     pub(crate) fn left(&mut self, at: Time, stream: u16, tag: u32) {
-        if let Some(rank) = self.ranks.iter_mut().find(|rank| rank.stream() == stream) {
-            rank.left(at, tag, &mut self.out);
-        }
+        self.ranks.left(at, stream, tag, &mut self.out);
     }
 
     /// A packet of a request: when all are there, the response is created.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fabricsim_spec::{Experiment, Job as Spec, name};
 
-use super::{Job, JobInfo, NO_RANK, placement};
+use super::{Job, JobInfo, NO_RANK, Schedule, Steps, Work, placement};
 use crate::error::ErrorLocation;
 use crate::programs;
 use crate::select::Selector;
@@ -21,11 +21,12 @@ pub(crate) fn build(
     let mut jobs: Vec<(Arc<Job>, JobInfo)> = Vec::new();
     for (entry, spec) in experiment.jobs.iter().enumerate() {
         let place = ErrorLocation { file, list: "jobs", entry };
-        let name = if spec.name.is_empty() { name(&spec.program) } else { &spec.name };
+        let name = name_of(spec);
         if jobs.iter().any(|(_, other)| other.name == name) {
             return Err(place.error("name", Problem::SameName(name.to_owned())));
         }
-        let job = job(experiment.seed, spec, place, selector, (hosts, first + entry))?;
+        let mut job = job(experiment.seed, spec, place, selector, (hosts, first + entry))?;
+        job.after = after(experiment, spec, place)?;
         let info = JobInfo {
             name: name.to_owned(),
             stream: job.stream,
@@ -35,6 +36,28 @@ pub(crate) fn build(
         jobs.push((Arc::new(job), info));
     }
     Ok(jobs)
+}
+
+/// Number of the job that must have ended before; its name must be that of a job before this one.
+fn after(
+    experiment: &Experiment,
+    spec: &Spec,
+    place: ErrorLocation<'_>,
+) -> Result<Option<u16>, WorkloadError> {
+    if spec.after.is_empty() {
+        return Ok(None);
+    }
+    let names: Vec<&str> = experiment.jobs.iter().map(name_of).collect();
+    let found = names[..place.entry].iter().position(|name| *name == spec.after);
+    let problem = || Problem::NoSuchJob {
+        name: spec.after.clone(),
+        before: names[..place.entry].iter().map(|name| (*name).to_owned()).collect(),
+    };
+    Ok(Some(found.ok_or_else(|| place.error("after", problem()))? as u16))
+}
+
+fn name_of(spec: &Spec) -> &str {
+    if spec.name.is_empty() { name(&spec.program) } else { &spec.name }
 }
 
 fn job(
@@ -53,14 +76,7 @@ fn job(
     if ranks < 2 {
         return Err(place.range("hosts", &format!("{ranks} rank"), "2 ranks or more"));
     }
-    let program = programs::new(&programs::ProgramInput { place, ranks }, &spec.program)?;
-    if spec.outstanding > 1 && !program.is_independent() {
-        let with = name(&spec.program);
-        let why = "each step depends on the one before it; leave it out (it is for `all-to-all` and `fft` with \
-                   `pairwise`)";
-        return Err(place.error("outstanding", Problem::NoMeaning { with, why }));
-    }
-    let steps = program.steps();
+    let (work, steps) = work(spec, place, ranks)?;
     if steps.saturating_mul(u64::from(spec.iterations)) > u64::from(u32::MAX) {
         return Err(place.error("iterations", Problem::TooManySteps { iterations: spec.iterations, steps }));
     }
@@ -71,13 +87,44 @@ fn job(
     Ok(Job {
         number,
         stream: stream as u16,
-        program,
+        work,
         hosts,
         ranks: of_host,
-        steps,
         iterations: spec.iterations,
         start: spec.start,
-        outstanding: spec.outstanding as usize,
+        after: None,
         step_delay: spec.step_delay,
     })
+}
+
+/// The work of an iteration, and the number of its steps.
+fn work(spec: &Spec, place: ErrorLocation<'_>, ranks: u32) -> Result<(Work, u64), WorkloadError> {
+    let refused = |why| {
+        let with = name(&spec.program);
+        Err(place.error("outstanding", Problem::NoMeaning { with, why }))
+    };
+    let operation = match spec.program.clone().into_operation() {
+        Ok(operation) => operation,
+        Err(_) if spec.outstanding > 1 => {
+            return refused(
+                "its phases have an order; leave it out, and give `buckets` or `overlap` to a phase",
+            );
+        }
+        Err(sequence) => {
+            let key = format!("program.{}", name(&spec.program));
+            let schedule = Schedule::new((place, &key), ranks, &sequence)?;
+            let steps = schedule.steps();
+            return Ok((Work::Sequence(schedule), steps));
+        }
+    };
+    let input = programs::ProgramInput { place, key: "program", ranks };
+    let program = programs::new(&input, &operation)?;
+    if spec.outstanding > 1 && !program.is_independent() {
+        return refused(
+            "each step depends on the one before it; leave it out (it is for `all-to-all` and `fft` with \
+             `pairwise`)",
+        );
+    }
+    let count = program.steps();
+    Ok((Work::Steps(Steps { program, count, outstanding: spec.outstanding as usize }), count))
 }

@@ -1,13 +1,17 @@
 //! Jobs and windows on a network that delivers packets in any order: every rank must complete all its iterations, every request must
 //! be answered once.
 
+use fabricsim_model::Iteration;
 use fabricsim_units::Time;
 use proptest::prelude::*;
 
 use crate::testing::{build_all, hosts};
 use crate::{Arrival, Event, Message, Workload};
 
-const PROGRAMS: [&str; 13] = [
+const PROGRAMS: [&str; 16] = [
+    "all-to-all-v = { message = '70 B', imbalance = 1.5 }",
+    "all-to-all-v = { message = '70 B', imbalance = 2.0, hot = 1, back = true }",
+    "shift = { message = '70 B', by = 3 }",
     "all-to-all = { message = '70 B' }",
     "all-to-all = { message = '70 B', algorithm = 'ring' }",
     "all-to-all = { message = '70 B', algorithm = 'bruck' }",
@@ -24,33 +28,34 @@ const PROGRAMS: [&str; 13] = [
 ];
 
 /// An ideal network: messages are cut into packets of up to 64 B and arrive in an order of its own.
-struct Network {
+pub(super) struct Network {
     workload: Workload,
     now: Time,
     /// Receiver and packet.
-    under_way: Vec<(usize, Arrival)>,
+    in_flight: Vec<(usize, Arrival)>,
     answered: usize,
-    iterated: usize,
+    /// Bytes sent and time computed, of each iteration of a rank.
+    pub(super) iterated: Vec<(u64, Time)>,
     responses: usize,
 }
 
 impl Network {
-    fn new(workload: Workload) -> Self {
-        let (now, under_way) = (Time::ZERO, Vec::new());
-        Self { workload, now, under_way, answered: 0, iterated: 0, responses: 0 }
+    pub(super) fn new(workload: Workload) -> Self {
+        let (now, in_flight, iterated) = (Time::ZERO, Vec::new(), Vec::new());
+        Self { workload, now, in_flight, answered: 0, iterated, responses: 0 }
     }
 
     /// Handles one event, selected by `pick`. False if there is none.
-    fn step(&mut self, pick: usize) -> bool {
+    pub(super) fn step(&mut self, pick: usize) -> bool {
         let hosts = self.workload.sources.len();
         let willing = (0..hosts).map(|at| (at + pick) % hosts).find(|&host| {
             let source = &self.workload.sources[host];
             source.next(self.now).is_some() || source.next_response().is_some()
         });
         match willing {
-            Some(host) if pick.is_multiple_of(2) || self.under_way.is_empty() => self.send(host),
-            _ if self.under_way.is_empty() => return false,
-            _ => self.deliver(pick % self.under_way.len()),
+            Some(host) if pick.is_multiple_of(2) || self.in_flight.is_empty() => self.send(host),
+            _ if self.in_flight.is_empty() => return false,
+            _ => self.deliver(pick % self.in_flight.len()),
         }
         true
     }
@@ -71,12 +76,12 @@ impl Network {
         for first in (0..bytes).step_by(64) {
             let bytes = (bytes - first).min(64) as u32;
             let source = fabricsim_units::HostId(host as u32);
-            self.under_way.push((destination.index(), Arrival { source, stream, tag, bytes }));
+            self.in_flight.push((destination.index(), Arrival { source, stream, tag, bytes }));
         }
     }
 
     fn deliver(&mut self, which: usize) {
-        let (host, packet) = self.under_way.swap_remove(which);
+        let (host, packet) = self.in_flight.swap_remove(which);
         self.now += Time::ns(1);
         self.workload.sources[host].arrived(self.now, &packet);
         self.note(host);
@@ -89,9 +94,9 @@ impl Network {
                     assert!(created <= at);
                     self.answered += 1;
                 }
-                Event::Iteration { start, end, .. } => {
+                Event::Iterated(Iteration { start, end, bytes, compute, .. }) => {
                     assert!(start <= end);
-                    self.iterated += 1;
+                    self.iterated.push((bytes, compute));
                 }
             }
         }
@@ -118,7 +123,7 @@ proptest! {
             happened += 1;
             prop_assert!(happened < 100_000, "it never ends");
         }
-        prop_assert_eq!(network.iterated as u32, ranks * iterations + 10 * 2);
+        prop_assert_eq!(network.iterated.len() as u32, ranks * iterations + 10 * 2);
     }
 
     #[test]

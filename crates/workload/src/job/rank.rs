@@ -1,62 +1,49 @@
 //! A rank of a job: a state machine that is notified of arrivals and departures, and returns the messages to send.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
+use fabricsim_model::Iteration;
 use fabricsim_units::{HostId, Time};
 
-use super::{Job, NO_RANK};
+use super::active::{Active, Early};
+use super::{Job, NO_RANK, Steps};
 use crate::closed::{Event, Out};
-use crate::programs::{After, Step};
+use crate::programs::After;
 use crate::{Arrival, Message};
 
 /// State of a rank. Steps are counted through all iterations; the number of a step is the tag of its messages.
 #[derive(Clone, Debug)]
 pub(crate) struct Rank {
     job: Arc<Job>,
+    steps: Steps,
     number: u32,
     /// The step that begins next.
     next: u32,
     /// The steps in progress, in order and without gaps: those before them are complete.
     active: VecDeque<Active>,
-    /// Bytes of messages for later steps, by step and sender.
-    early: BTreeMap<(u32, u32), u64>,
+    early: Early,
     /// Time at which the last step before those in progress was complete, its computing included.
     complete: Time,
-    /// Begin of the iteration, and bytes sent in it so far.
+    /// Begin of the iteration, and bytes sent and time computed in it so far.
     begun: Time,
     bytes: u64,
-}
-
-/// A step in progress.
-#[derive(Clone, Debug)]
-struct Active {
-    /// Messages that have not left.
-    sends: u32,
-    /// Messages that have not arrived: sender and bytes.
-    receives: Vec<(u32, u64)>,
-    /// Time of the latest departure or arrival among its messages.
-    at: Time,
-    compute: Time,
-}
-
-impl Active {
-    fn is_complete(&self) -> bool {
-        self.sends == 0 && self.receives.is_empty()
-    }
+    computed: Time,
 }
 
 impl Rank {
     /// A rank that has not begun.
-    pub(crate) fn new(job: Arc<Job>, number: u32) -> Self {
+    pub(crate) fn new(job: Arc<Job>, steps: Steps, number: u32) -> Self {
         Self {
             number,
+            steps,
             next: 0,
             active: VecDeque::new(),
-            early: BTreeMap::new(),
+            early: Early::default(),
             complete: job.start,
             begun: job.start,
             bytes: 0,
+            computed: Time::ZERO,
             job,
         }
     }
@@ -66,8 +53,14 @@ impl Rank {
         self.job.stream
     }
 
-    /// Starts the first steps.
-    pub(crate) fn start(&mut self, out: &mut Out) {
+    /// Its job, and its number.
+    pub(super) fn job(&self) -> (&Arc<Job>, u32) {
+        (&self.job, self.number)
+    }
+
+    /// Starts the first steps at `at`.
+    pub(crate) fn start(&mut self, at: Time, out: &mut Out) {
+        (self.complete, self.begun) = (at, at);
         self.go_on(out);
     }
 
@@ -77,33 +70,21 @@ impl Rank {
         debug_assert_ne!(from, NO_RANK, "messages of a job come from its ranks");
         let bytes = u64::from(arrival.bytes);
         if arrival.tag >= self.next {
-            *self.early.entry((arrival.tag, from)).or_default() += bytes;
-            return;
+            return self.early.add(arrival.tag, from, bytes);
         }
-        let Some(step) = self.under_way(arrival.tag) else { return };
-        let Some(place) = step.receives.iter().position(|receive| receive.0 == from) else { return };
-        let left = &mut step.receives[place].1;
-        *left -= bytes.min(*left);
-        if *left == 0 {
-            step.receives.swap_remove(place);
-            step.at = step.at.max(now);
-            if step.is_complete() {
-                self.go_on(out);
-            }
+        if self.in_progress(arrival.tag).is_some_and(|step| step.arrived(now, from, bytes)) {
+            self.go_on(out);
         }
     }
 
     /// The last byte of a message of step `tag` leaves at `at`, which may be later than now.
     pub(crate) fn left(&mut self, at: Time, tag: u32, out: &mut Out) {
-        let Some(step) = self.under_way(tag) else { return };
-        step.sends -= 1;
-        step.at = step.at.max(at);
-        if step.is_complete() {
+        if self.in_progress(tag).is_some_and(|step| step.left(at)) {
             self.go_on(out);
         }
     }
 
-    fn under_way(&mut self, step: u32) -> Option<&mut Active> {
+    fn in_progress(&mut self, step: u32) -> Option<&mut Active> {
         let first = self.next - self.active.len() as u32;
         self.active.get_mut(step.checked_sub(first)? as usize)
     }
@@ -117,34 +98,35 @@ impl Rank {
             }
             let Some(first) = self.active.pop_front() else { return };
             self.complete = self.complete.max(first.at + first.compute + self.job.step_delay);
+            self.computed += first.compute;
             let ended = self.next - self.active.len() as u32;
-            if u64::from(ended).is_multiple_of(self.job.steps) {
+            if u64::from(ended).is_multiple_of(self.steps.count) {
                 self.end_iteration(ended, out);
             }
         }
     }
 
     fn end_iteration(&mut self, ended: u32, out: &mut Out) {
-        let iteration = (u64::from(ended) / self.job.steps) as u32 - 1;
-        out.events.push(Event::Iteration {
+        out.events.push(Event::Iterated(Iteration {
             job: self.job.number,
-            iteration,
+            number: (u64::from(ended) / self.steps.count) as u32 - 1,
             start: self.begun,
             end: self.complete,
             bytes: std::mem::take(&mut self.bytes),
-        });
+            compute: std::mem::take(&mut self.computed),
+        }));
     }
 
     /// Begins the next step if it may.
     fn begin(&mut self, out: &mut Out) -> bool {
         let job = &*self.job;
-        let within = u64::from(self.next) % job.steps;
-        let done = u64::from(self.next) / job.steps >= u64::from(job.iterations);
-        if done || self.active.len() >= job.outstanding || (within == 0 && !self.active.is_empty()) {
+        let within = u64::from(self.next) % self.steps.count;
+        let done = u64::from(self.next) / self.steps.count >= u64::from(job.iterations);
+        if done || self.active.len() >= self.steps.outstanding || (within == 0 && !self.active.is_empty()) {
             return false;
         }
         out.step.clear();
-        job.program.step(self.number, within, &mut out.step);
+        self.steps.program.step(self.number, within, &mut out.step);
         if out.step.after == After::All && !self.active.is_empty() {
             return false;
         }
@@ -158,27 +140,8 @@ impl Rank {
                 Message { created: self.complete, destination, bytes, stream: job.stream, tag: self.next };
             out.ready.push(message);
         }
-        let receives = self.outstanding(&out.step);
-        let Step { ref sends, compute, .. } = out.step;
-        self.active.push_back(Active { sends: sends.len() as u32, receives, at: self.complete, compute });
+        self.active.push_back(self.early.begin(self.next, self.complete, &out.step));
         self.next += 1;
         true
-    }
-
-    /// Messages of a step that have not arrived, by sender.
-    fn outstanding(&mut self, step: &Step) -> Vec<(u32, u64)> {
-        let mut receives: Vec<(u32, u64)> = Vec::with_capacity(step.receives.len());
-        for &(from, bytes) in &step.receives {
-            match receives.iter_mut().find(|receive| receive.0 == from) {
-                Some(receive) => receive.1 += bytes,
-                None => receives.push((from, bytes)),
-            }
-        }
-        receives.retain_mut(|(from, left)| {
-            let early = self.early.remove(&(self.next, *from)).unwrap_or_default();
-            *left -= early.min(*left);
-            *left > 0
-        });
-        receives
     }
 }

@@ -18,7 +18,7 @@ impl Binomial {
         let (p, root) = (context.ranks, spec.root);
         if root >= p {
             let problem = Problem::NoSuchRank { rank: root, last: p - 1 };
-            return Err(refused(context, "program.broadcast.root", problem));
+            return Err(refused(context, "broadcast.root", problem));
         }
         Ok(Self { p, root, bytes: spec.message.get() })
     }

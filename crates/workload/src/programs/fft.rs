@@ -24,11 +24,12 @@ impl Fft {
         let (elements, pairs) = (spec.elements, p * p);
         if elements < pairs || !elements.is_multiple_of(pairs) {
             let problem = Problem::FftElements { elements, ranks: context.ranks, unit: pairs };
-            return Err(refused(context, "program.fft.elements", problem));
+            return Err(refused(context, "fft.elements", problem));
         }
         let block = (elements / pairs).saturating_mul(spec.element_size.get());
         if block > LARGEST_MESSAGE.get() {
-            return Err(context.place.range("program.fft.elements", &Bytes(block), "from 1 B to 256 TiB"));
+            let key = format!("{}.fft.elements", context.key);
+            return Err(context.place.range(&key, &Bytes(block), "from 1 B to 256 TiB"));
         }
         Ok(Self { transpose: all_to_all::new(context.ranks, spec.algorithm, block), compute: spec.compute })
     }

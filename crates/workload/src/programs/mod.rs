@@ -7,18 +7,20 @@
 mod all_gather;
 mod all_reduce;
 mod all_to_all;
+mod all_to_all_v;
 mod barrier;
 mod broadcast;
 mod fft;
 mod fold;
 mod neighbour_exchange;
+mod shift;
 #[cfg(test)]
 mod symbolic;
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use fabricsim_spec::{self as spec, Program as Kind};
+use fabricsim_spec::{self as spec, Operation as Kind};
 use fabricsim_units::Time;
 
 use crate::error::ErrorLocation;
@@ -58,12 +60,12 @@ impl Step {
     }
 
     /// Sends `bytes` to rank `to`; an empty message has one byte, since it is sent as well.
-    fn send(&mut self, to: u32, bytes: u64) {
+    pub(crate) fn send(&mut self, to: u32, bytes: u64) {
         self.sends.push((to, bytes.max(1)));
     }
 
     /// Waits for `bytes` from rank `from`.
-    fn receive(&mut self, from: u32, bytes: u64) {
+    pub(crate) fn receive(&mut self, from: u32, bytes: u64) {
         self.receives.push((from, bytes.max(1)));
     }
 
@@ -91,6 +93,8 @@ pub trait Program: Debug + Send + Sync {
 /// Input of a program.
 pub(crate) struct ProgramInput<'a> {
     pub(crate) place: ErrorLocation<'a>,
+    /// Key of the program in the entry: `program`, `program.sequence.phases.0.operation`.
+    pub(crate) key: &'a str,
     /// Number of ranks, 2 or more.
     pub(crate) ranks: u32,
 }
@@ -112,6 +116,8 @@ pub(crate) fn new(context: &ProgramInput, program: &Kind) -> Result<Arc<dyn Prog
         Kind::Barrier(barrier) => Arc::new(barrier::Dissemination::new(p, barrier.message.get())),
         Kind::Fft(fft) => Arc::new(fft::Fft::new(context, fft)?),
         Kind::NeighbourExchange(exchange) => Arc::new(neighbour_exchange::Exchange::new(context, exchange)?),
+        Kind::AllToAllV(spec) => Arc::new(all_to_all_v::AllToAllV::new(context, spec)?),
+        Kind::Shift(shift) => Arc::new(shift::Shift { p, by: shift.by % p, bytes: shift.message.get() }),
     })
 }
 
@@ -131,11 +137,11 @@ const fn before(rank: u32, by: u32, p: u32) -> u32 {
 }
 
 /// Position at which part `number` of `parts` begins in a vector of `bytes`.
-const fn part(bytes: u64, number: u32, parts: u32) -> u64 {
+pub(crate) const fn part(bytes: u64, number: u32, parts: u32) -> u64 {
     (bytes as u128 * number as u128 / parts as u128) as u64
 }
 
-/// An error of a value with which a program cannot work.
+/// An error of a value with which a program cannot work; `key` is within the program's.
 fn refused(context: &ProgramInput, key: &str, problem: Problem) -> WorkloadError {
-    context.place.error(key, problem)
+    context.place.error(&format!("{}.{key}", context.key), problem)
 }

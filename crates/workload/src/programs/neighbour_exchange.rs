@@ -20,7 +20,7 @@ impl Exchange {
         let ranks = spec.grid.iter().try_fold(1_u64, |product, &k| product.checked_mul(u64::from(k)));
         if ranks != Some(u64::from(context.ranks)) || spec.grid.is_empty() {
             let problem = Problem::GridRanks { grid: spec.grid.clone(), ranks: context.ranks };
-            return Err(refused(context, "program.neighbour-exchange.grid", problem));
+            return Err(refused(context, "neighbour-exchange.grid", problem));
         }
         let bytes = spec.message.get();
         Ok(Self { grid: spec.grid.clone(), periodic: spec.periodic, bytes, compute: spec.compute })

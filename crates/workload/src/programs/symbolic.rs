@@ -243,7 +243,7 @@ fn a_barrier_is_passed_when_all_have_come() {
 }
 
 fn context(ranks: u32) -> ProgramInput<'static> {
-    ProgramInput { place: ErrorLocation { file: "test.toml", list: "jobs", entry: 0 }, ranks }
+    ProgramInput { place: ErrorLocation { file: "test.toml", list: "jobs", entry: 0 }, key: "program", ranks }
 }
 
 fn parse<T>(program: &str, take: impl Fn(Kind) -> T) -> T {
@@ -252,7 +252,7 @@ fn parse<T>(program: &str, take: impl Fn(Kind) -> T) -> T {
     );
     let experiment: Experiment =
         fabricsim_spec::read(&text, "test.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
-    take(experiment.jobs[0].program.clone())
+    take(experiment.jobs[0].program.clone().into_operation().unwrap())
 }
 
 fn program(text: &str, ranks: u32) -> Result<Arc<dyn Program>, String> {

@@ -46,9 +46,7 @@ impl Chain {
         for event in self.app.events() {
             match event {
                 Event::Answered { stream, created, .. } => observer.answered(now, stream, created),
-                Event::Iteration { job, iteration, start, end, bytes } => {
-                    observer.iterated(job, iteration, start, end, bytes);
-                }
+                Event::Iterated(iteration) => observer.iterated(&iteration),
             }
         }
     }
