@@ -20,6 +20,8 @@ const QUEUE: u64 = 8;
 const HOST: u64 = 384;
 /// Memory of a host's transport as a multiple of that of a reorder buffer: its connections grow to that in a run.
 const TRANSPORT: u64 = 3;
+/// Bytes of a row of the table of recorded packets, with its names.
+const PACKET_HOP: u64 = 1000;
 
 /// Bytes that a run allocates beyond its prepared experiment: ports, switches and hosts with empty buffers, counters,
 /// tables of results, and the snapshots in which it searches for deadlocks. Packets in buffers and in source queues come on top.
@@ -37,7 +39,9 @@ pub fn needed(prepared: &Prepared) -> u64 {
     let switches: u64 = prepared.graph.switches.iter().map(|s| of_switch(s.ports.len() as u64)).sum();
     let host = HOST + PORT + lanes * LANE + TRANSPORT * transport_bytes(&prepared.experiment);
     let hosts = prepared.graph.hosts.len() as u64;
-    BASE + switches + hosts * (host + hosts * path_bytes(prepared)) + snapshot_bytes(prepared)
+    let measure = &prepared.experiment.measure;
+    let hops = if measure.packets.is_empty() { 0 } else { u64::from(measure.packet_hops) * PACKET_HOP };
+    BASE + switches + hosts * (host + hosts * path_bytes(prepared)) + snapshot_bytes(prepared) + hops
 }
 
 /// Bytes of a snapshot, of which a run has one at a time. A network that is offered less than its links carry holds few packets, and
@@ -243,6 +247,19 @@ mod tests {
             |ring: u32| bytes(&format!("{{ mode = 'ordered', target = {{ reorder_ring = {ring} }} }}"));
         assert!(with(65536) - with(256) >= 10 * (65536 - 256) * 64);
         assert!(with(1) < bytes("{}") + 10 * TRANSPORT * 9 * 256);
+    }
+
+    #[test]
+    fn recorded_packets_count() {
+        let bytes = |measure: &str| {
+            let text = format!(
+                "topology = {{ single-switch = {{ hosts = 10 }} }}\nrun = {{ duration = '1 us' }}\nmeasure = {measure}"
+            );
+            let experiment = fabricsim_spec::read(&text, "e.toml", &[]).unwrap();
+            needed(&Prepared::new(experiment, Path::new("."), "e.toml").unwrap())
+        };
+        let with = bytes("{ packets = ['* -> *'], packet_hops = 1000000 }");
+        assert_eq!(with - bytes("{ packet_hops = 1000000 }"), 1_000_000 * PACKET_HOP);
     }
 
     #[test]
