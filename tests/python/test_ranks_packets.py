@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import fabricsim as fs
+from fabricsim.cli.app import app
 from fabricsim.crossings import read_packets
 from fabricsim.mpi import MPI
 from fabricsim.mpi.networks.fabric import FabricNetwork
@@ -88,7 +90,7 @@ def test_the_rest_of_a_report_is_the_same(file: Path) -> None:
     with_packets = reported(file, {0: 2, 1: 2})
     without = fs.mpi.run(shift({0: 2, 1: 2}), 4, file, report=True)
     assert with_packets.end_ns == without.end_ns
-    causes = ["congested_link_ns", "busy_input_ns", "no_credits_ns", "transfer_ns"]
+    causes = ["congested_link_ns", "busy_input_ns", "free_link_ns", "transfer_ns"]
     ours, theirs = (report_of(run).tables["mpi_times"] for run in (with_packets, without))
     assert ours[causes].sum(axis=1).tolist() == pytest.approx(theirs[causes].sum(axis=1).tolist())
     assert theirs[causes[:3]].sum().tolist() == [0, 0, 0]
@@ -185,7 +187,7 @@ def test_measured_times_are_scaled() -> None:
     computed = report_of(plain).tables["mpi_times"]["computation_ns"]
     assert all(own >= 1e6 * inside for own, inside in zip(computed, plain.values, strict=True))
     assert computed.max() < 0.02e9
-    for scale in (0.0, -1.0, float("inf")):
+    for scale in (0.0, -1.0, 1e300, float("inf")):
         with pytest.raises(fs.InputError, match="compute_scale"):
             fs.mpi.run(busy(0.0), 1, compute="measured", compute_scale=scale)
     with pytest.raises(fs.InputError, match="must be given or measured"):
@@ -198,3 +200,26 @@ def test_given_times_are_added_to_measured_ones() -> None:
         MPI.COMM_WORLD.Barrier()
 
     assert fs.mpi.run(program, 2, compute="measured").end_ns > 5e9
+
+
+def test_options_of_the_command_line(file: Path, tmp_path: Path) -> None:
+    """Values on top of the file are TOML, what is cut off is said, and a factor needs something to scale."""
+    script = tmp_path / "pair.py"
+    script.write_text(
+        "import numpy as np\n"
+        "from mpi4py import MPI\n"
+        "w = MPI.COMM_WORLD\n"
+        "w.Sendrecv(np.ones(100_000, 'B'), w.rank ^ 1, 0, np.zeros(100_000, 'B'), w.rank ^ 1, 0)\n"
+    )
+
+    def run(*options: str) -> Any:
+        command = ["mpi", "run", "-n", "2", *options, str(script)]
+        return CliRunner().invoke(app, command, catch_exceptions=False)
+
+    on_fabric = ("--experiment", str(file), "--packets", "--report")
+    assert run(*on_fabric, "--set", "switch.virtual_lanes=2").exit_code == 0
+    cut = run(*on_fabric, "--set", "measure.packet_hops=20")
+    assert "the first 20 links that chosen packets crossed" in cut.output
+    assert "packet_hops" not in run(*on_fabric).output
+    with pytest.raises(fs.InputError, match="--compute-scale: only with --compute measured"):
+        run("--compute-scale", "2")

@@ -373,11 +373,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     jobs::register(module)?;
     module.add_function(wrap_pyfunction!(export, module)?)?;
     module.add_function(wrap_pyfunction!(captures::dissect_capture, module)?)?;
-    module.add_function(wrap_pyfunction!(ordering::ordering_check, module)?)?;
-    module.add_function(wrap_pyfunction!(ordering::ordering_source, module)?)?;
-    module.add_function(wrap_pyfunction!(ordering::ordering_target, module)?)?;
-    module.add_class::<ordering::OrderingNetwork>()?;
-    module.add_class::<ordering::OrderingStop>()?;
+    ordering::register(module)?;
     module.add_function(wrap_pyfunction!(subnets::import_subnet, module)?)?;
     module.add_function(wrap_pyfunction!(subnets::route_subnet, module)?)?;
     module.add_function(wrap_pyfunction!(subnets::opensm_options, module)?)?;

@@ -122,3 +122,12 @@ impl OrderingNetwork {
         json(&py.detach(|| proxy.run(stop)).map_err(failed)?)
     }
 }
+
+/// Adds what is here to the module.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(ordering_check, module)?)?;
+    module.add_function(wrap_pyfunction!(ordering_source, module)?)?;
+    module.add_function(wrap_pyfunction!(ordering_target, module)?)?;
+    module.add_class::<OrderingNetwork>()?;
+    module.add_class::<OrderingStop>()
+}

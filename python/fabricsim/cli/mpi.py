@@ -12,18 +12,17 @@ from typing import Annotated, Any, Literal
 import typer
 
 from fabricsim.cli.commands import Commands
-from fabricsim.cli.console import complain, tell
+from fabricsim.cli.console import caution, complain, tell
 from fabricsim.cli.files import write
 from fabricsim.cli.mpi_replay import replay
 from fabricsim.cli.mpi_report import Force, Goal, OutFolder, Paraver, Perfetto, Plot, Report, Requested
 from fabricsim.cli.pictures import FormatOption, LabelOption, StyleOption, WidthOption, drawing_if
-from fabricsim.cli.state import Json, Memory, Set, print_json
+from fabricsim.cli.state import Json, Memory, Set, print_json, read
 from fabricsim.errors import InputError
 from fabricsim.mpi.collectives.decisions import SETS
 from fabricsim.mpi.collectives.registry import ALGORITHMS
 from fabricsim.mpi.run import DEFAULT_RATE, Abort, MpiRun, network_of
 from fabricsim.mpi.script import run_script
-from fabricsim.spec import parse_assignment
 
 mpi = typer.Typer(cls=Commands, help="MPI programs of simulated ranks.", no_args_is_help=True)
 
@@ -132,6 +131,8 @@ def run(
 ) -> None:
     """Run a script in each of several ranks. In it `from mpi4py import MPI` is Fabricsim's."""
     pictures = drawing_if(plot, "--plot", style, width, label, format)
+    if compute_scale != 1.0 and compute != "measured":
+        raise InputError("--compute-scale: only with --compute measured")
     requested = Requested(report, out, pictures, goal, perfetto, paraver, force)
     on_fabric = {
         "packets": packets,
@@ -140,7 +141,7 @@ def run(
         "log": verbs_log is not None,
         "memory": memory,
         "placement": placement.split(",") if placement else None,
-        "set": dict(map(parse_assignment, set or [])),
+        "set": set,
     }
     place = _network(experiment, network, on_fabric)
     options: dict[str, Any] = {"args": args or (), "own_modules": own_modules or ()}
@@ -174,6 +175,8 @@ def _report(found: MpiRun, json: bool) -> None:
         f"{found.ranks} ranks, {found.end_ns:.3f} ns simulated, {found.messages} messages, {found.bytes} bytes; "
         "--json has the times of calls"
     )
+    for warning in [] if found.result is None else found.result.manifest["summary"].get("warnings") or []:
+        caution(warning)
     if not found.repeatable:
         tell("not repeatable: computations take measured processor time")
 
@@ -191,7 +194,7 @@ def _network(experiment: Path | None, network: str | None, on_fabric: dict[str, 
         if network is not None and network.partition(":")[0] != "loggp":
             raise InputError(f"--network {network}: must be loggp:L=..,o=..,g=..,G=..")
         return network_of(network)
-    return network_of(experiment, **on_fabric)
+    return network_of(read(experiment, on_fabric.pop("set")), **on_fabric)
 
 
 def _selected(collective: list[str] | None) -> dict[str, str]:

@@ -12,11 +12,10 @@ from rich.console import Console
 from fabricsim.cli.console import output, tell
 from fabricsim.cli.mpi_report import Force, OutFolder, Paraver, Perfetto, Plot, Report, Requested
 from fabricsim.cli.pictures import LabelOption, StyleOption, WidthOption, drawing_if
-from fabricsim.cli.state import EXIT_CODES, Json, Set, show
+from fabricsim.cli.state import EXIT_CODES, Json, Set, read, show
 from fabricsim.errors import InputError
 from fabricsim.mpi.run import network_of
 from fabricsim.ranks import RunLog, report_of
-from fabricsim.spec import parse_assignment
 from fabricsim.traces import FORMATS, Jobs, Replay, Trace, play
 
 LISTED = 20
@@ -135,11 +134,7 @@ def _check(
 
 
 def _fabric(experiment: Path, assignments: list[str] | None, placement: str | None) -> Any:
-    return network_of(
-        experiment,
-        set=dict(map(parse_assignment, assignments or [])),
-        placement=placement.split(",") if placement else None,
-    )
+    return network_of(read(experiment, assignments), placement=placement.split(",") if placement else None)
 
 
 def _by_ranks(jobs: Jobs, place: Any, name: str, requested: Requested, json: bool) -> Replay:

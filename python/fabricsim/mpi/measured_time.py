@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 COMPUTATIONS = GIVEN, MEASURED = "given", "measured"
 """Times of computations: what `fabricsim.compute` gives; with processor time as well."""
+LARGEST_SCALE = 1e6
+"""Largest factor of measured times."""
 _CALL = "computation of the program"
 
 
@@ -19,12 +21,12 @@ def check_computations(times: str, scale: float) -> None:
     """Checks the arguments of a run.
 
     Raises:
-        InputError: `times` is none of `COMPUTATIONS`, or `scale` is not above 0.
+        InputError: `times` is none of `COMPUTATIONS`, or `scale` is not above 0 and at most `LARGEST_SCALE`.
     """
     if times not in COMPUTATIONS:
         raise InputError(f"compute = {times!r}: must be {' or '.join(COMPUTATIONS)}")
-    if not 0 < scale < float("inf"):
-        raise InputError(f"compute_scale = {scale!r}: must be above 0")
+    if not 0 < scale <= LARGEST_SCALE:
+        raise InputError(f"compute_scale = {scale!r}: must be above 0, and at most {LARGEST_SCALE:,.0f}")
 
 
 class Stopwatch:

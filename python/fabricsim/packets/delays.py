@@ -53,5 +53,5 @@ def _at(link: str, behind: str) -> str:
     return (
         f"for {link}, behind {behind}"
         if behind
-        else f"for {link}, which was free (no credits, or a busy input)"
+        else f"for {link}, which was free (no credits, a busy input, or a delay of the switch)"
     )

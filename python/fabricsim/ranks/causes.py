@@ -4,7 +4,7 @@
 |---|---|---|
 | late sender | a receive | the sender starts the send; if the transfer needs it, it is back in MPI |
 | late receiver | a send | the receiver posts the receive, and is in MPI |
-| congested link, busy input, no credits | both | after that, while a packet of the two hosts waits for a link |
+| congested link, busy input, free link | both | after that, while a packet of the two hosts waits for a link |
 | transfer | both | the end, for the rest |
 | polling | tests and probes in vain | the end |
 """
@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fabricsim.ranks.log import RankLog, Receive, RunLog, Send, Wait
-from fabricsim.ranks.queues import BUSY_INPUT, CONGESTED, NO_CREDITS, Queues
+from fabricsim.ranks.queues import BUSY_INPUT, CONGESTED, FREE_LINK, Queues
 
 LATE_SENDER, LATE_RECEIVER, TRANSFER, POLLING = "late sender", "late receiver", "transfer", "polling"
-CAUSES = (LATE_SENDER, LATE_RECEIVER, CONGESTED, BUSY_INPUT, NO_CREDITS, TRANSFER, POLLING)
+CAUSES = (LATE_SENDER, LATE_RECEIVER, CONGESTED, BUSY_INPUT, FREE_LINK, TRANSFER, POLLING)
 _NEED_THE_SENDER = ("put", "send")
 """Protocols in which the sender answers the receiver: it must be in MPI."""
 _NEED_THE_RECEIVER = ("get", *_NEED_THE_SENDER)

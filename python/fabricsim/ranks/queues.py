@@ -10,9 +10,10 @@ from typing import Any
 
 from fabricsim.lazy import pandas as pd
 
-CONGESTED, BUSY_INPUT, NO_CREDITS = "congested link", "busy input", "no credits"
+CONGESTED, BUSY_INPUT, FREE_LINK = "congested link", "busy input", "free link"
 """Causes of waits in the fabric: a link carried packets of others; it was free, and the packet's input sent another
-one, over another link; neither, for lack of credits (or in a crossbar)."""
+one, over another link; neither: it had no credits, or the switch or the link delayed the packet (crossbars, head
+delays, slower links before a faster one, errors)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,4 +80,4 @@ def _cause(row: Mapping[Any, Any]) -> str | None:
         return None if is_own else CONGESTED
     if row["hop"] == 0:
         return None
-    return BUSY_INPUT if 2 * (busy + row["input_ns"]) >= waits else NO_CREDITS
+    return BUSY_INPUT if 2 * (busy + row["input_ns"]) >= waits else FREE_LINK

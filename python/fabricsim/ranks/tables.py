@@ -41,7 +41,10 @@ _WAITS: Notes = {
         "ns",
         "The same for links that were free, while the input of the packet's switch sent another one",
     ),
-    "no_credits_ns": ("ns", "The same for links that were free and had no credits"),
+    "free_link_ns": (
+        "ns",
+        "The same for links that were free: without credits, or with delays of the switch or the link",
+    ),
     "transfer_ns": ("ns", "Time waiting for messages in flight, for the rest"),
     "polling_ns": ("ns", "Time in tests and probes in vain"),
 }
@@ -67,8 +70,8 @@ _PEERS: Notes = {
     "rank": ("", "Rank that waits"),
     "peer": ("", "Rank for which it waits; -1 for polls in vain"),
     "call": ("", "Call in which it waits"),
-    "cause": ("", "late sender, late receiver, congested link, busy input, no credits, transfer or polling"),
-    "link": ("", "The congested link, or that without credits"),
+    "cause": ("", "late sender, late receiver, congested link, busy input, free link, transfer or polling"),
+    "link": ("", "The link for which packets waited"),
     "count": ("", "Waits"),
     "time_ns": ("ns", "Their time"),
 }
