@@ -27,7 +27,7 @@ COMMANDS = [
     Later(
         "bound",
         "bound",
-        "Bounds on throughput: fair rates, the largest total, and the limiting links. Runs nothing.",
+        "Bounds: fair rates, the largest total throughput, the limiting links; least times of jobs. Runs nothing.",
     ),
     Later(
         "age-parameters",

@@ -62,17 +62,15 @@ def bound(
 
 def print_jobs(jobs: list[dict[str, Any]], console: Console) -> None:
     """Least times of jobs."""
-    table = Table(title="least time of an iteration")
-    table.add_column("job")
-    for heading in (
+    headings = (
         "ranks",
         "iterations",
         "time",
         "computing",
         "exposed\ncommunication",
         "busiest link\nof a host",
-    ):
-        table.add_column(heading, justify="right")
+    )
+    table = narrow("least time of an iteration", texts=["job"], numbers=headings)
     for job in jobs:
         times = [nanoseconds(job[f"{name}_ns"]) for name in ("iteration", "compute", "exposed", "link")]
         table.add_row(job["job"], f"{job['ranks']:,}", f"{job['iterations']:,}", *times)

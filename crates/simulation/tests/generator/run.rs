@@ -30,6 +30,10 @@ fn write(build: &mut Build) {
     // Congestion control may be slow for long after losses that a transport repairs: such runs do not empty.
     let drain = if is_repaired && drain == "empty" { "measured" } else { drain };
     draft.text("drain", drain);
+    // Without a draw of its own, so that the other keys stay as they were.
+    if drain == "none" && !warmup {
+        draft.key("threads", 2);
+    }
     match drain {
         // A run that does not empty by then is at fault.
         // Its sweeps take long to simulate.
