@@ -129,16 +129,14 @@ impl<B: Observer> Worker<'_, B> {
             let parity = (self.windows % 2) as usize;
             shared.next[parity][self.number].store(earliest, Ordering::Release);
             shared.barrier.wait();
-            let times = shared.next[parity].iter().map(|time| time.load(Ordering::Acquire));
-            let next = times.min().unwrap_or(u64::MAX);
+            let next = shared.earliest(parity);
             self.take_mail(shared, parity, end);
             // A thread that is late does not stop before the others: the number is that of a later window.
             if shared.last.load(Ordering::Acquire) <= self.windows {
                 return (Advance::Stopped, self.windows, end);
             }
             if next >= shared.until.0 {
-                let how = if next == u64::MAX { Advance::Idle } else { Advance::Reached };
-                return (how, self.windows, shared.until);
+                return (self.how_it_ends(shared, 1 - parity), self.windows, shared.until);
             }
             end = shared.until.min(Time(next).saturating_add(shared.directory.lookahead));
             self.windows += 1;
@@ -154,6 +152,13 @@ impl<B: Observer> Worker<'_, B> {
                 }
             }
         }
+    }
+
+    /// Whether anything is left to do. That credits have arrived may mean nothing.
+    fn how_it_ends(&mut self, shared: &Shared<'_>, parity: usize) -> Advance {
+        shared.next[parity][self.number].store(self.next_time(), Ordering::Release);
+        shared.barrier.wait();
+        if shared.earliest(parity) == u64::MAX { Advance::Idle } else { Advance::Reached }
     }
 
     /// Handles the events before `end`, and puts mail into the boxes of the next window. Returns the earliest time at which there is more to do: of mail that
@@ -213,6 +218,12 @@ impl<B: Observer> Worker<'_, B> {
 }
 
 impl Shared<'_> {
+    /// The earliest time at which there is something to do.
+    fn earliest(&self, parity: usize) -> u64 {
+        let times = self.next[parity].iter().map(|time| time.load(Ordering::Acquire));
+        times.min().unwrap_or(u64::MAX)
+    }
+
     fn letters(&self, parity: usize, receiver: usize, sender: usize) -> MutexGuard<'_, Vec<(u32, Mail)>> {
         locked(&self.boxes[(parity * self.partitions + receiver) * self.partitions + sender])
     }
