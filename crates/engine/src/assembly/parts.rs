@@ -16,8 +16,8 @@ pub(super) fn partitions(assembly: &Assembly<'_>) -> u32 {
     if most == run.partitions || is_worth() { most } else { run.partitions }
 }
 
-/// Events that a window of so many partitions will hold, about, from what sources offer: those of jobs, of closed loops and of programs
-/// may offer all that their links carry.
+/// Estimated events of a window with this number of partitions, by the load that sources offer. Jobs, closed loops and programs count with
+/// the rates of their links.
 fn expected_events(assembly: &Assembly<'_>, partitions: u32) -> f64 {
     let Assembly { experiment, graph, sources, streams, devices, .. } = assembly;
     let window = Cut::new(graph, partitions).least_latency(graph);
