@@ -156,17 +156,11 @@ impl<B: Observer> Engine<B> {
         for i in 0..self.partitions.len() {
             let mut mail = std::mem::take(&mut self.partitions[i].context.out.mail);
             for message in mail.drain(..) {
-                let (to, port) = match &message {
-                    Mail::Packet { channel, .. } | Mail::Release { channel, .. } => {
-                        self.directory.receiver[*channel as usize]
+                let Some((to, port)) = message.address(&self.directory) else {
+                    for partition in &mut self.partitions {
+                        partition.receive(message.clone(), 0, now);
                     }
-                    Mail::Credit { channel, .. } => self.directory.sender[*channel as usize],
-                    Mail::Published { .. } => {
-                        for partition in &mut self.partitions {
-                            partition.receive(message.clone(), 0, now);
-                        }
-                        continue;
-                    }
+                    continue;
                 };
                 self.partitions[usize::from(to)].receive(message, port, now);
             }

@@ -4,6 +4,7 @@ use fabricsim_fabric::{NONE, Outbox, Ramp, Slot};
 use fabricsim_model::{ExtensionHeaders, LossCause};
 use fabricsim_units::{Time, Vl};
 
+use crate::assembly::Directory;
 use crate::calendar::{Calendar, Event, Kind};
 
 /// Packet of the event of a port's flow control: there is none with this number.
@@ -20,6 +21,29 @@ pub(crate) enum Mail {
     Release { channel: u32, lane: Vl, ramp: Ramp },
     /// Load of an output, for all partitions.
     Published { epoch: u64, output: u32, blocks: u32 },
+}
+
+impl Mail {
+    /// Partition and port that it is for; `None` if it is for all.
+    #[inline]
+    pub(crate) fn address(&self, directory: &Directory) -> Option<(u16, u32)> {
+        match self {
+            Self::Packet { channel, .. } | Self::Release { channel, .. } => {
+                Some(directory.receiver[*channel as usize])
+            }
+            Self::Credit { channel, .. } => Some(directory.sender[*channel as usize]),
+            Self::Published { .. } => None,
+        }
+    }
+
+    /// Time from which on it has an effect, for mail of a window that ends at `end`. Credits count from there on.
+    #[inline]
+    pub(crate) fn acts_at(&self, end: Time) -> Time {
+        match self {
+            Self::Packet { at, .. } => *at,
+            Self::Credit { .. } | Self::Release { .. } | Self::Published { .. } => end,
+        }
+    }
 }
 
 /// Outbox of a partition's entities: events go to its own queue, or as mail to other partitions.

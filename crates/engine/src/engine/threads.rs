@@ -169,22 +169,10 @@ impl<B: Observer> Worker<'_, B> {
         for (place, partition) in self.partitions.iter_mut().enumerate() {
             while partition.run(end, BUDGET) {}
             for mail in partition.context.out.mail.drain(..) {
-                let (to, port, at) = match &mail {
-                    Mail::Packet { at, channel, .. } => {
-                        let (to, port) = shared.directory.receiver[*channel as usize];
-                        (to, port, *at)
-                    }
-                    Mail::Release { channel, .. } => {
-                        let (to, port) = shared.directory.receiver[*channel as usize];
-                        (to, port, end)
-                    }
-                    Mail::Credit { channel, .. } => {
-                        let (to, port) = shared.directory.sender[*channel as usize];
-                        (to, port, end)
-                    }
-                    Mail::Published { .. } => unreachable!("without broadcasts of loads"),
+                let Some((to, port)) = mail.address(shared.directory) else {
+                    unreachable!("threads take no part where loads are broadcast")
                 };
-                earliest = earliest.min(at.0);
+                earliest = earliest.min(mail.acts_at(end).0);
                 shared.letters(parity, usize::from(to), self.first + place).push((port, mail));
             }
         }
