@@ -27,7 +27,7 @@ def short(experiment: fs.Experiment) -> dict[str, Any]:
         return {}  # A subnet comes up in tenths of a second, with few packets.
     starts = {f"traffic.{number}.start": "0 s" for number in range(len(checked["traffic"]))}
     values = {**starts, "run.warmup": "0 s", "run.duration": "500 us"}
-    if any({"sequence", "training"} & set(job["program"]) for job in checked["jobs"]):
+    if any({"sequence", "training"} & set(job["program"]) for job in checked.get("jobs", [])):
         values["run.duration"] = "20 ms"  # Ranks compute for milliseconds before they send.
     if experiment.describe()["hosts"] >= MANY_HOSTS:
         values |= {"run.duration": "3 us", "run.drain": "none"}
