@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fabricsim.lazy import pandas as pd
+from fabricsim.frames import Lists, descending, lists_of, missing, records, rows_in
+from fabricsim.lazy import numpy as np
 from fabricsim.results import FEWEST_LOOKS, Result, few_looks, finite, looks
 
 MOST_LINKS = 3
 MOST_VICTIMS = 3
 """Victims of a link that are named."""
+_NO_COUNTS: dict[str, Any] = {"samples": math.nan, "contributors": math.nan, "victims": math.nan}
 _SIZES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 
 
@@ -68,60 +70,92 @@ def hot_links(result: Result, most: int = MOST_LINKS) -> list[HotLink]:
 
     With too few samples for times, those that were roots in the most samples of the run. Empty if there was no root.
     """
-    trees, links = result.frames.get("congestion_trees"), result.frames.get("links")
-    if trees is None or links is None or trees.empty or not {"root", "utilisation"} <= set(links):
+    trees, links = lists_of(result.frames, "congestion_trees"), _links(result)
+    if trees is None or links is None or not rows_in(trees) or not {"root", "utilisation"} <= set(links):
         return []
-    found = trees.rename(columns={"root": "link"}).groupby(["link", "lane"], sort=False)
-    counts = found.agg(
-        samples=("time_ns", "nunique"), contributors=("contributors", "max"), victims=("victims", "max")
-    ).reset_index()
+    counts = _counts(trees)
+    roots = list(zip(links["link"], links["lane"], strict=True))
     if few_looks(result):
-        rows = links.drop(columns="root").merge(counts, on=["link", "lane"])
+        links["root"] = [math.nan] * len(roots)
+        chosen = [number for number, root in enumerate(roots) if root in counts]
         by = ["samples", "utilisation"]
     else:
         # A table of very many trees lacks those of some samples.
-        rows = links[links["root"] > 0.0].merge(counts, how="left", on=["link", "lane"])
+        chosen = [number for number, share in enumerate(links["root"]) if share > 0.0]
         by = ["root", "utilisation", "samples"]
-    rows = rows.sort_values(by, ascending=False, kind="stable").drop_duplicates("link").head(most)
-    lanes = links["lane"].nunique() > 1
-    totals = links.groupby("link", sort=False)[[c for c in ("utilisation", "gbps") if c in links]].sum()
+    rows = [row | counts.get((row["link"], row["lane"]), _NO_COUNTS) for row in records(links, chosen)]
+    rows.sort(key=lambda row: [descending(row[name]) for name in by])
+    hottest: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        hottest.setdefault(row["link"], row)  # of several lanes the hottest
+    lanes = len(set(links["lane"])) > 1
+    shown = list(hottest)[:most]
+    totals = {name: _sums(links, name, shown) for name in ("utilisation", "gbps")}
     return [
-        _hot_link(result, row, totals.loc[row["link"]].to_dict(), lanes) for row in rows.to_dict("records")
+        _hot_link(result, hottest[link], {name: of[link] for name, of in totals.items()}, lanes)
+        for link in shown
     ]
 
 
-def _hot_link(result: Result, row: dict[Any, Any], total: dict[Any, Any], lanes: bool) -> HotLink:
-    inside = _flows_in(result, str(row["link"]))
-    pure = inside[(inside["contributor_ns"] > 0.0) & ~(inside["victim_ns"] > 0.0)]
-    victims = inside[~(inside["contributor_ns"] > 0.0) & (inside["victim_ns"] > 0.0)]
-    victims = victims.assign(only=victims["roots"].astype(str) == str(row["link"]))
-    victims = victims.sort_values(["only", "victim_ns"], ascending=False, kind="stable").head(MOST_VICTIMS)
-    entries = pure["entry"].dropna() if "entry" in pure else pd.Series(dtype=str)
+def _links(result: Result) -> Lists | None:
+    return lists_of(result.frames, "links", "link", "class", "lane", "utilisation", "gbps", "root")
+
+
+def _counts(trees: Lists) -> dict[tuple[str, int], dict[str, Any]]:
+    """Samples of each root, and the largest numbers of its flows, by link and lane."""
+    times: dict[tuple[str, int], set[float]] = {}
+    found: dict[tuple[str, int], dict[str, Any]] = {}
+    names = ("root", "lane", "time_ns", "contributors", "victims")
+    for link, lane, time, contributors, victims in zip(*(trees[name] for name in names), strict=True):
+        times.setdefault((link, lane), set()).add(time)
+        most = found.setdefault((link, lane), {"contributors": contributors, "victims": victims})
+        most["contributors"] = max(most["contributors"], contributors)
+        most["victims"] = max(most["victims"], victims)
+    return {root: {"samples": len(times[root]), **most} for root, most in found.items()}
+
+
+def _hot_link(result: Result, row: dict[str, Any], total: dict[str, float], lanes: bool) -> HotLink:
+    inside = _flows_in(result, row["link"])
+    pure = [one for one in inside if one["contributor_ns"] > 0.0 and not one["victim_ns"] > 0.0]
+    victims = [one for one in inside if not one["contributor_ns"] > 0.0 and one["victim_ns"] > 0.0]
+    victims.sort(key=lambda one: (one["roots"] != row["link"], -one["victim_ns"]))
+    entries = dict.fromkeys(one["entry"] for one in pure if one.get("entry") and not missing(one["entry"]))
     return HotLink(
         link=str(row["link"]),
         kind=str(row.get("class", "")),
         lane=int(row["lane"]) if lanes else None,
-        root_share=float(row.get("root", math.nan)),
+        root_share=float(row["root"]),
         root_samples=_count(row["samples"]),
-        utilisation=float(total["utilisation"]),
-        gbps=float(total.get("gbps", math.nan)),
+        utilisation=total["utilisation"],
+        gbps=total["gbps"],
         contributors=_count(row["contributors"]),
         victims=_count(row["victims"]),
-        entries=tuple(_entry_name(str(name)) for name in entries.unique() if name),
-        sources=int(pure["source"].nunique()),
-        destinations=tuple(map(str, pure["destination"].unique())),
-        offered_gbps=float(pure["offered_gbps"].sum(skipna=False)) if len(pure) else math.nan,
+        entries=tuple(_entry_name(str(name)) for name in entries),
+        sources=len({one["source"] for one in pure}),
+        destinations=tuple(dict.fromkeys(str(one["destination"]) for one in pure)),
+        offered_gbps=float(np.sum([one["offered_gbps"] for one in pure])) if pure else math.nan,
         longest=tuple(
             Victim(
                 f"{one['source']}->{one['destination']}",
                 float(one["victim_ns"]),
-                bool(one["only"]),
+                one["roots"] == row["link"],
                 float(one["accepted_gbps"]),
                 float(one["offered_gbps"]),
             )
-            for one in victims.to_dict("records")
+            for one in victims[:MOST_VICTIMS]
         ),
     )
+
+
+def _sums(links: Lists, name: str, of: Sequence[str]) -> dict[str, float]:
+    """Sums over the lanes of each of some links; NaN if the table has no such column."""
+    if name not in links:
+        return dict.fromkeys(of, math.nan)
+    lanes: dict[str, list[float]] = {link: [] for link in of}
+    for link, value in zip(links["link"], links[name], strict=True):
+        if link in lanes and not missing(value):
+            lanes[link].append(value)
+    return {link: math.fsum(values) for link, values in lanes.items()}
 
 
 def _count(value: float) -> int | None:
@@ -133,23 +167,27 @@ def _entry_name(name: str) -> str:
     return "several entries" if name == "several" else name
 
 
-def _flows_in(result: Result, root: str) -> pd.DataFrame:
+def _flows_in(result: Result, root: str) -> list[dict[str, Any]]:
     """The flows that were in trees with this root, with their throughput."""
-    names = ["source", "destination", "accepted_gbps", "offered_gbps"]
-    parts = result.frames.get("congestion_flows")
-    flows = result.frames.get("flows")
+    parts = lists_of(result.frames, "congestion_flows")
+    names = ("accepted_gbps", "offered_gbps", "entry")
+    flows = lists_of(result.frames, "flows", "source", "destination", *names)
     if parts is None or "roots" not in parts or flows is None:
-        return pd.DataFrame(columns=[*names, "contributor_ns", "victim_ns", "roots"])
+        return []
     # Names may have commas, but no comma with a space; parallel cables end in #1.
-    listed = ", " + parts["roots"].astype(str) + ", "
-    inside = parts[listed.str.contains(f", {root}, ", regex=False)]
-    known = [name for name in [*names, "entry"] if name in flows]
-    return inside.merge(flows[known], how="left", on=["source", "destination"])
+    chosen = [number for number, roots in enumerate(parts["roots"]) if f", {root}, " in f", {roots}, "]
+    inside = records(parts, chosen)
+    pairs = {(row["source"], row["destination"]) for row in inside}
+    ends = enumerate(zip(flows["source"], flows["destination"], strict=True))
+    numbers = {pair: number for number, pair in ends if pair in pairs}
+    known = dict(zip(numbers, records(flows, numbers.values()), strict=True))
+    unknown = dict.fromkeys(names[:2], math.nan)
+    return [row | known.get((row["source"], row["destination"]), unknown) for row in inside]
 
 
 def sentences(result: Result) -> list[str]:
     """The hottest links, their cause and their victims; that no tree stood, if so. Empty if no sample was taken."""
-    trees = result.frames.get("congestion_trees")
+    trees = lists_of(result.frames, "congestion_trees")
     if trees is None or not looks(result):
         return []
     found = hot_links(result)
@@ -162,8 +200,8 @@ def sentences(result: Result) -> list[str]:
     text = f"No congestion tree stood in the measurement ({taken})."
     if note:
         text = f"No congestion tree in {taken}: fewer than {FEWEST_LOOKS} do not show that none stood."
-    if len(trees):
-        text += f" Outside of it {trees['root'].iloc[0]} was a root."
+    if trees["root"]:
+        text += f" Outside of it {trees['root'][0]} was a root."
     return [text + _busiest(result)]
 
 
@@ -177,14 +215,15 @@ def _measured_ns(result: Result) -> float:
 
 
 def _busiest(result: Result) -> str:
-    links = result.frames.get("links")
-    if links is None or links.empty or "utilisation" not in links:
+    links = _links(result)
+    if links is None or not rows_in(links) or "utilisation" not in links:
         return ""
-    use = links.groupby("link", sort=False)["utilisation"].sum()
-    use = use[use > 0.0].sort_values(ascending=False, kind="stable").head(MOST_LINKS)
-    if use.empty:
+    every = list(dict.fromkeys(links["link"]))
+    use = [one for one in _sums(links, "utilisation", every).items() if one[1] > 0.0]
+    if not use:
         return " No link sent a packet."
-    return f" Busiest links: {', '.join(f'{name} ({share:.1%} busy)' for name, share in use.items())}."
+    use.sort(key=lambda one: -one[1])
+    return f" Busiest links: {', '.join(f'{name} ({share:.1%} busy)' for name, share in use[:MOST_LINKS])}."
 
 
 def _sentence(hot: HotLink, measured_ns: float) -> str:

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from fabricsim.errors import InputError
+from fabricsim.frames import Columns, Frames
 from fabricsim.hosts import Groups
 from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
 from fabricsim.native_types import NativeOutcome
+from fabricsim.shares import destination_shares, final_destination_shares, rates_of_hosts
 from fabricsim.shown import Shown
 from fabricsim.sums import groups_of, sums
 
@@ -180,38 +182,14 @@ def title_of(manifest: Mapping[str, Any]) -> str:
     return str(title or manifest.get("name", ""))
 
 
-def frames_of(outcome: NativeOutcome) -> dict[str, pd.DataFrame]:
+def frames_of(outcome: NativeOutcome) -> Frames:
     """All tables of an outcome of the engine."""
-    return {name: frame_of(outcome.columns(name)) for name in outcome.tables()}
+    return Frames({name: Columns(outcome.columns(name)) for name in outcome.tables()})
 
 
 def frame_of(columns: list[tuple[str, str, str, Any, Any]]) -> pd.DataFrame:
     """A table of the engine from its columns."""
-    data: dict[str, Any] = {}
-    for name, _, _, dtype, values in columns:
-        if dtype == "str":
-            data[name] = pd.array(list(values), dtype="str")
-        else:
-            data[name] = np.frombuffer(values, dtype=f"<{dtype}").copy()
-    frame = pd.DataFrame(data)
-    set_column_notes(frame, {name: (unit, text) for name, unit, text, _, _ in columns})
-    return _with_ends(frame)
-
-
-def _with_ends(frame: pd.DataFrame) -> pd.DataFrame:
-    """A column `flow` (`source->destination`) as two columns."""
-    if "flow" not in frame or "source" in frame:
-        return frame
-    ends = [flow.partition("->") for flow in frame["flow"]]
-    at = frame.columns.get_loc("flow")
-    assert isinstance(at, int)
-    notes = frame.attrs["columns"]
-    frame = frame.drop(columns="flow")
-    for number, name in enumerate(("source", "destination")):
-        frame.insert(at + number, name, pd.Series([end[2 * number] for end in ends], dtype="str"))
-        notes[name] = ["", f"{name} of the flow"]
-    frame.attrs["columns"] = notes
-    return frame
+    return Columns(columns).frame()
 
 
 def set_column_notes(frame: pd.DataFrame, notes: Mapping[str, tuple[str, str]]) -> None:
@@ -228,29 +206,17 @@ def column_notes(frame: pd.DataFrame) -> dict[str, tuple[str, str]]:
 
 def host_rates(result: Result) -> pd.Series[float]:
     """Link rate of each host by name, Gb/s; empty if the run did not record it."""
-    hosts = result.frames.get("hosts")
-    if hosts is None or not {"host", "link_gbps"} <= set(hosts.columns):
-        return pd.Series(dtype=float)
-    return hosts.set_index("host")["link_gbps"].dropna()
+    return pd.Series(rates_of_hosts(result.frames), dtype=float)
 
 
 def destination_share(result: Result) -> pd.Series[float]:
     """Accepted throughput of each flow as a fraction of its destination's link rate; NaN if that is unknown."""
-    flows = result.flows
-    return flows["accepted_gbps"] / flows["destination"].map(host_rates(result)).astype(float)
+    return pd.Series(destination_shares(result.frames), index=result.flows.index, dtype=float)
 
 
 def final_destination_share(result: Result, part: float = 0.1) -> pd.Series[float]:
     """As `destination_share`, but in the last `part` of the run; NaN for flows of which no series was kept."""
-    flows, series = result.flows, result.frames.get("series")
-    if series is None or series.empty:
-        return pd.Series(float("nan"), index=flows.index)
-    first, last = series["time_ns"].min(), series["time_ns"].max()
-    late = series[series["time_ns"] >= last - part * (last - first)]
-    gbps = late.groupby(["source", "destination"])["gbps"].mean()
-    pairs = pd.MultiIndex.from_frame(flows[["source", "destination"]])
-    rates = flows["destination"].map(host_rates(result)).astype(float)
-    return pd.Series(gbps.reindex(pairs).to_numpy(), index=flows.index) / rates
+    return pd.Series(final_destination_shares(result.frames, part), index=result.flows.index, dtype=float)
 
 
 FEWEST_LOOKS = 20

@@ -62,6 +62,12 @@ except SystemExit:
 print(*sys.modules, file=sys.stderr)
 """
 RUNS = {"fabricsim.sweep", "fabricsim.compare", "fabricsim.bound", "fabricsim.plots", "fabricsim.tune"}
+# pyarrow writes the tables of a run; it needs numpy.
+RUN = (
+    SLOW - {"pydantic", "numpy", "pyarrow"}
+    | {"pyarrow.compute", "pyarrow.dataset", "pyarrow.pandas_compat"}
+    | RUNS
+)
 
 
 @pytest.mark.usefixtures("real")
@@ -72,7 +78,8 @@ RUNS = {"fabricsim.sweep", "fabricsim.compare", "fabricsim.bound", "fabricsim.pl
         (("describe", "small.toml"), SLOW - {"pydantic"} | RUNS),
         (("check", "small.toml", "--json"), SLOW - {"pydantic"} | RUNS),
         (("schema",), SLOW - {"pydantic"} | RUNS),
-        (("run", "small.toml"), {"scipy", "matplotlib", "optuna", "jinja2", *RUNS}),
+        (("run", "small.toml"), RUN),
+        (("run", "small.toml", "--json"), RUN),
         (("check", "swept.toml"), {"numpy", "pandas", "scipy", "matplotlib"}),
     ],
 )
@@ -96,7 +103,7 @@ def test_what_is_spared_is_loaded_where_it_is_needed(small: Path, tmp_path: Path
         (("check", "swept.toml"), {"fabricsim.sweep"}),
         (
             ("run", "small.toml", "--bound", "--plot"),
-            {"fabricsim.bound", "scipy", "fabricsim.plots", "matplotlib"},
+            {"fabricsim.bound", "scipy", "fabricsim.plots", "matplotlib", "pandas", "pyarrow.pandas_compat"},
         ),
     ):
         (tmp_path / "swept.toml").write_text(small.read_text() + '\n[sweep]\n"seed" = [1, 2]\n')

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from fabricsim.cli.console import output, tell
-from fabricsim.cli.numbers import fixed, missing, percent, shown
+from fabricsim.cli.numbers import fixed, percent, shown
 from fabricsim.cli.pictures import Drawing, LabelOption, StyleOption, WidthOption, drawing_if
 from fabricsim.cli.repeated import repeat
 from fabricsim.cli.repeated_tables import of_entries, print_sets
@@ -21,6 +21,7 @@ from fabricsim.compare.comparison import MOST_RUNS
 from fabricsim.compare.settings import experiment_of, is_missing
 from fabricsim.compare.totals import FIRST, entry
 from fabricsim.errors import InputError
+from fabricsim.frames import missing
 from fabricsim.results import few_looks
 from fabricsim.run import load
 from fabricsim.sweep import SweepResult

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from fabricsim.cli.layout import narrow
-from fabricsim.cli.numbers import fixed, missing, plain, significant
+from fabricsim.cli.numbers import fixed, plain, significant
+from fabricsim.frames import missing
 
 if TYPE_CHECKING:
     from fabricsim.reproduce import Entry

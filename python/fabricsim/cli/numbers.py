@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from fabricsim.catalogue import FRACTION, Entry
+from fabricsim.frames import missing
 
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
@@ -77,8 +77,3 @@ def shown(value: Any, entry: Entry) -> str:
 def stacked(entry: Entry) -> str:
     """The heading of a narrow column: a word a line, the unit below."""
     return "\n".join([*entry.label.split(" "), *([entry.shown_unit] if entry.shown_unit else [])])
-
-
-def missing(value: Any) -> bool:
-    """True if there is no number."""
-    return value is None or (isinstance(value, float) and math.isnan(value))

@@ -9,8 +9,9 @@ from rich.table import Table
 
 from fabricsim.catalogue import FRACTION, Entry
 from fabricsim.cli.layout import key_heading, narrow, two_lines
-from fabricsim.cli.numbers import missing, nanoseconds, percent, plain, significant
+from fabricsim.cli.numbers import nanoseconds, percent, plain, significant
 from fabricsim.compare import RepeatedComparison
+from fabricsim.frames import missing
 from fabricsim.lazy import pandas as pd
 from fabricsim.statistics import CONFIDENCE
 from fabricsim.sweep import SweepResult

@@ -27,10 +27,8 @@ def print_result(result: Result, console: Console, said: Collection[str] = ()) -
     for line in sentences(result):
         console.print(textwrap.fill(line, 80, break_long_words=False, break_on_hyphens=False), markup=False)
     print_entries(result, console)
-    if "flows" in result.frames and len(result.flows):
-        print_flows(result, console)
-    if "router_dimensions" in result.frames:
-        print_routers(result, console)
+    print_flows(result, console)
+    print_routers(result, console)
     console.print(_totals(result))
     if silent := result.manifest["summary"].get("silent_hosts"):
         what = "source sends" if silent == 1 else "sources send"

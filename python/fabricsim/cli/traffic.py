@@ -10,12 +10,24 @@ from typing import Any, Literal
 from rich.console import Console
 
 from fabricsim.cli.layout import narrow
-from fabricsim.cli.numbers import fixed, missing, nanoseconds, percent, rate
-from fabricsim.lazy import pandas as pd
-from fabricsim.results import Result, destination_share, final_destination_share
+from fabricsim.cli.numbers import fixed, nanoseconds, percent, rate
+from fabricsim.frames import Lists, lists_of, missing, records, rows_in
+from fabricsim.results import Result
+from fabricsim.shares import destination_shares, final_destination_shares
 
 MOST_ENTRIES = 24
 MOST_FLOWS = 12
+_OF_FLOWS = (
+    "source",
+    "destination",
+    "entry",
+    "offered_gbps",
+    "accepted_gbps",
+    "latency_packets",
+    "latency_mean_ns",
+    "latency_p99_ns",
+)
+"""Columns of the table of flows that are printed or summed up."""
 _DIGITS = 2
 """Significant digits in which accepted throughputs of equal flows agree."""
 
@@ -79,20 +91,20 @@ def _print_round_trips(entries: list[dict[str, Any]], console: Console) -> None:
 
 
 def print_flows(result: Result, console: Console) -> None:
-    """Single flows; beyond a few, equal ones are summed up."""
-    flows = result.flows.assign(
-        destination_share=destination_share(result), final=final_destination_share(result)
-    )
-    rows, note = _summed(flows), None
-    if len(rows) < len(flows):
-        note = (
-            f"{len(flows):,} flows; of an entry, those with equal throughput ({_DIGITS} digits) are one row"
-        )
+    """Single flows, if there are any; beyond a few, equal ones are summed up."""
+    flows = lists_of(result.frames, "flows", *_OF_FLOWS)
+    if flows is None or not rows_in(flows):
+        return
+    flows["destination_share"] = destination_shares(result.frames)
+    flows["final"] = final_destination_shares(result.frames)
+    rows, note, count = _summed(flows), None, rows_in(flows)
+    if len(rows) < count:
+        note = f"{count:,} flows; of an entry, those with equal throughput ({_DIGITS} digits) are one row"
     rows = sorted(rows, key=lambda row: -row["accepted_gbps"])
     half = None
     if len(rows) > MOST_FLOWS:
         half = MOST_FLOWS // 2
-        note = f"the {half} fastest and the {half} slowest of {len(rows):,} rows, of {len(flows):,} flows"
+        note = f"the {half} fastest and the {half} slowest of {len(rows):,} rows, of {count:,} flows"
         rows = [*rows[:half], *rows[-half:]]
     table = narrow("single flows", note)
     columns = _flow_columns(rows)
@@ -136,37 +148,50 @@ def _flow_columns(rows: list[dict[str, Any]]) -> list[_Column]:
     return found
 
 
-def _summed(flows: pd.DataFrame) -> list[dict[str, Any]]:
+def _summed(flows: Lists) -> list[dict[str, Any]]:
     """The flows; if there are many, one row for those of an entry with the same throughput: means of its flows."""
-    if len(flows) <= MOST_FLOWS:
-        return [
-            {str(name): value for name, value in row.items()} | {"count": 1}
-            for row in flows.to_dict("records")
-        ]
-    entry = flows["entry"] if "entry" in flows else pd.Series("", index=flows.index)
-    digits = flows["accepted_gbps"].map(lambda value: float(f"{value:.{_DIGITS}g}"))
-    return [_sum_of(group) for _, group in flows.groupby([entry, digits], sort=False, dropna=False)]
+    count = rows_in(flows)
+    if count <= MOST_FLOWS:
+        return [row | {"count": 1} for row in records(flows)]
+    groups: dict[tuple[str, str], list[int]] = {}
+    for number, entry, gbps in zip(
+        range(count), flows.get("entry", [""] * count), flows["accepted_gbps"], strict=True
+    ):
+        groups.setdefault((str(entry), f"{gbps:.{_DIGITS}g}"), []).append(number)
+    return [_sum_of(flows, group) for group in groups.values()]
 
 
-def _sum_of(group: pd.DataFrame) -> dict[str, Any]:
-    names = {end: _named(group[end]) for end in ("source", "destination")}
-    means = group[["offered_gbps", "accepted_gbps", "destination_share", "final"]].mean()
-    packets = group["latency_packets"].sum()
-    mean = (
-        (group["latency_mean_ns"].fillna(0.0) * group["latency_packets"]).sum() / packets
-        if packets
-        else math.nan
-    )
+def _sum_of(flows: Lists, group: list[int]) -> dict[str, Any]:
+    rows = {name: [values[number] for number in group] for name, values in flows.items()}
+    packets = sum(rows["latency_packets"])
+    times = [
+        mean * each
+        for mean, each in zip(rows["latency_mean_ns"], rows["latency_packets"], strict=True)
+        if not missing(mean)
+    ]
     return {
-        **names,
-        **{str(name): value for name, value in means.items()},
-        "latency_mean_ns": float(mean),
-        "latency_p99_ns": float(group["latency_p99_ns"].max()),
+        **{end: _named(rows[end]) for end in ("source", "destination")},
+        **{
+            name: _mean(rows[name])
+            for name in ("offered_gbps", "accepted_gbps", "destination_share", "final")
+        },
+        "latency_mean_ns": math.fsum(times) / packets if packets else math.nan,
+        "latency_p99_ns": max(_known(rows["latency_p99_ns"]), default=math.nan),
         "count": len(group),
     }
 
 
-def _named(hosts: pd.Series[str]) -> str:
+def _known(values: list[float]) -> list[float]:
+    return [value for value in values if not missing(value)]
+
+
+def _mean(values: list[float]) -> float:
+    """The mean of those that are known."""
+    known = _known(values)
+    return math.fsum(known) / len(known) if known else math.nan
+
+
+def _named(hosts: list[str]) -> str:
     """The name of a host, or the number of several."""
-    names = hosts.unique()
-    return str(names[0]) if len(names) == 1 else f"{len(names):,} hosts"
+    names = set(hosts)
+    return str(hosts[0]) if len(names) == 1 else f"{len(names):,} hosts"

@@ -11,6 +11,7 @@ from fabricsim import catalogue
 from fabricsim.cli.layout import narrow
 from fabricsim.cli.numbers import nanoseconds, percent, stacked
 from fabricsim.cli.numbers import shown as shown_as
+from fabricsim.frames import lists_of, records, rows_in
 from fabricsim.results import Result
 
 MOST_ENTRIES = 20
@@ -44,11 +45,11 @@ def transport_rows(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def print_messages(result: Result, console: Console) -> None:
     """Completion times of each entry of the traffic list, where there are several."""
-    table = result.frames.get("messages")
-    if table is None or not 1 < len(table) <= MOST_ENTRIES:
+    table = lists_of(result.frames, "messages")
+    if table is None or not 1 < rows_in(table) <= MOST_ENTRIES:
         return
     entries = catalogue.some("messages", "messages", *(f"completion_{name}_ns" for name in _TIMES))
     shown = narrow(texts=["messages of"], numbers=map(stacked, entries))
-    for row in table.to_dict("records"):
+    for row in records(table):
         shown.add_row(str(row["entry"]), *(shown_as(row[entry.name], entry) for entry in entries))
     console.print(shown)

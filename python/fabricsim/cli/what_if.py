@@ -12,7 +12,7 @@ from fabricsim.cli.compare import FORMATS
 from fabricsim.cli.console import output, tell
 from fabricsim.cli.interrupt import INTERRUPTED, Interrupt
 from fabricsim.cli.layout import narrow
-from fabricsim.cli.numbers import missing, nanoseconds, percent, rate
+from fabricsim.cli.numbers import nanoseconds, percent, rate
 from fabricsim.cli.pictures import LabelOption, StyleOption, WidthOption, drawing_if
 from fabricsim.cli.progress import count_progress
 from fabricsim.cli.state import (
@@ -30,6 +30,7 @@ from fabricsim.cli.state import (
     warn,
 )
 from fabricsim.errors import InputError
+from fabricsim.frames import missing
 from fabricsim.what_if import WhatIf
 from fabricsim.what_if import what_if as run_what_if
 
