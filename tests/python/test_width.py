@@ -14,6 +14,7 @@ from tune_cases import FAIR, MUCH, SEARCH, TWO_FLOWS
 from fabricsim.catalogue import Entry
 from fabricsim.cli.layout import key_heading, narrow, two_lines
 from fabricsim.cli.numbers import plain, rate, shown, significant
+from fabricsim.durations import seconds
 
 JOB = """
 title = "All-to-all of all hosts of a fat tree"
@@ -150,3 +151,21 @@ def test_rates_of_large_networks_have_room() -> None:
     assert rate(9999.4) == "9,999.40"
     assert rate(10560.39) == "10,560"
     assert plain(1234567.0) == "1,234,570"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0 s"),
+        (4.5e-10, "0.45 ns"),
+        (999.4e-9, "999 ns"),
+        (999.9e-9, "1 µs"),
+        (1e-6, "1 µs"),
+        (2.346e-3, "2.35 ms"),
+        (119.0, "119 s"),
+        (150.0, "2.5 min"),
+        (9000.0, "2.5 h"),
+    ],
+)
+def test_times_have_the_unit_that_suits_them(value: float, text: str) -> None:
+    assert seconds(value) == text

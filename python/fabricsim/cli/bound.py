@@ -15,8 +15,9 @@ from fabricsim.bound.jobs import rows as job_rows
 from fabricsim.bound.reached import reached as reached_of
 from fabricsim.cli.console import output
 from fabricsim.cli.layout import narrow
-from fabricsim.cli.numbers import fixed, nanoseconds, percent, seconds
+from fabricsim.cli.numbers import fixed, nanoseconds, percent
 from fabricsim.cli.state import ExperimentFile, Json, Set, read, show, warn
+from fabricsim.durations import seconds
 from fabricsim.lazy import pandas as pd
 from fabricsim.results import Result
 from fabricsim.spec import Experiment

@@ -16,6 +16,7 @@ from fabricsim.cli.console import caution, complain, tell
 from fabricsim.cli.files import write
 from fabricsim.cli.mpi_replay import replay
 from fabricsim.cli.mpi_report import Force, Goal, OutFolder, Paraver, Perfetto, Plot, Report, Requested
+from fabricsim.cli.numbers import nanoseconds
 from fabricsim.cli.pictures import FormatOption, LabelOption, StyleOption, WidthOption, drawing_if
 from fabricsim.cli.state import Json, Memory, Set, print_json, read
 from fabricsim.errors import InputError
@@ -172,7 +173,7 @@ def _report(found: MpiRun, json: bool) -> None:
         print_json(found.as_dict())
         return
     tell(
-        f"{found.ranks} ranks, {found.end_ns:.3f} ns simulated, {found.messages} messages, {found.bytes} bytes; "
+        f"{found.ranks} ranks, {nanoseconds(found.end_ns)} simulated, {found.messages} messages, {found.bytes} bytes; "
         "--json has the times of calls"
     )
     for warning in [] if found.result is None else found.result.manifest["summary"].get("warnings") or []:

@@ -5,21 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from fabricsim.catalogue import FRACTION, Entry
+from fabricsim.durations import seconds
 from fabricsim.frames import missing
-
-_TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
-
-
-def seconds(value: float) -> str:
-    """A time in seconds with the unit that suits it: `1.5 ms`; minutes and hours above two minutes."""
-    if value >= 7200:
-        return f"{value / 3600:.1f} h"
-    if value >= 120:
-        return f"{value / 60:.1f} min"
-    for size, unit in _TIMES:
-        if value >= size:
-            return f"{value / size:.3g} {unit}"
-    return "0 s" if value == 0 else f"{value / 1e-9:.3g} ns"
 
 
 def nanoseconds(value: Any) -> str:

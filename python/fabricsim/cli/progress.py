@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Bar
 
 from fabricsim.cli.console import errors, tell
-from fabricsim.cli.numbers import seconds
+from fabricsim.durations import seconds
 from fabricsim.run import Progress
 
 NOTE_S = 5.0

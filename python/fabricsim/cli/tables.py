@@ -11,10 +11,11 @@ from rich.table import Table
 
 from fabricsim import catalogue
 from fabricsim.cli.layout import narrow
-from fabricsim.cli.numbers import fixed, nanoseconds, percent, seconds, stacked
+from fabricsim.cli.numbers import fixed, nanoseconds, percent, stacked
 from fabricsim.cli.routers import print_routers
 from fabricsim.cli.traffic import print_entries, print_flows
 from fabricsim.cli.transport import print_messages, transport_rows
+from fabricsim.durations import seconds
 from fabricsim.hot_links import sentences
 from fabricsim.results import Result
 

@@ -18,7 +18,7 @@ from rich.table import Table
 from fabricsim.cli.console import complain, errors, output, tell
 from fabricsim.cli.interrupt import INTERRUPTED, Interrupt
 from fabricsim.cli.layout import key_heading, narrow
-from fabricsim.cli.numbers import percent, plain, seconds, significant
+from fabricsim.cli.numbers import percent, plain, significant
 from fabricsim.cli.pictures import Drawing, FormatOption, LabelOption, StyleOption, WidthOption, drawing
 from fabricsim.cli.progress import Pace
 from fabricsim.cli.state import (
@@ -39,6 +39,7 @@ from fabricsim.cli.state import (
     tell_results,
     warn,
 )
+from fabricsim.durations import seconds
 from fabricsim.lazy import pandas as pd
 from fabricsim.spec import toml_value
 from fabricsim.tune import Progress, TuneResult

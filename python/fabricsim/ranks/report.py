@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fabricsim.durations import nanoseconds
 from fabricsim.lazy import pandas as pd
 from fabricsim.native import native
 from fabricsim.ranks.causes import Part, parts
@@ -90,11 +91,11 @@ class RankReport:
             whom = f" for rank {row['peer']}" if row["peer"] >= 0 else ""
             link = f" {row['link']}" if row["link"] else ""
             found.append(
-                f"rank {row['rank']} waited {row['time_ns']:.3f} ns in {row['call']}{whom}: {row['cause']}{link}"
+                f"rank {row['rank']} waited {nanoseconds(row['time_ns'])} in {row['call']}{whom}: {row['cause']}{link}"
             )
         found += self._congested()
         share = ", ".join(f"{cause} {_share(time, self.end_ns)}" for cause, time in self.path.items())
-        found.append(f"critical path of {self.end_ns:.3f} ns: {share}")
+        found.append(f"critical path of {nanoseconds(self.end_ns)}: {share}")
         return found
 
     def _congested(self) -> list[str]:
@@ -102,7 +103,7 @@ class RankReport:
         waits = self.tables["mpi_waits"]
         by_link = waits[waits["link"] != ""].groupby(["link", "cause"])["time_ns"].sum().reset_index()
         return [
-            f"{row['link']}: ranks waited {row['time_ns']:.3f} ns because of it ({row['cause']})"
+            f"{row['link']}: ranks waited {nanoseconds(row['time_ns'])} because of it ({row['cause']})"
             for row in by_link.sort_values("time_ns", ascending=False).head(3).to_dict("records")
         ]
 
