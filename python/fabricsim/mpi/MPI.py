@@ -8,10 +8,10 @@ from __future__ import annotations
 import threading as _threading
 from typing import Any
 
+from fabricsim.mpi import attached as _attached
 from fabricsim.mpi import constants as _constants
 from fabricsim.mpi import errors as _errors
 from fabricsim.mpi import ops as _ops
-from fabricsim.mpi import point_to_point as _point_to_point
 from fabricsim.mpi import predefined as _predefined
 from fabricsim.mpi.comm import COMM_NULL, COMM_SELF, COMM_WORLD, Comm, Intercomm, Intracomm
 from fabricsim.mpi.constants import *  # noqa: F403
@@ -160,22 +160,22 @@ def Free_mem(mem: buffer) -> None:
 
 def Attach_buffer(buf: Any) -> None:
     """Attaches memory of buffered sends."""
-    _point_to_point.attach(_current(), "bsend_space", buf)
+    _attached.attach(_current(), "bsend_space", buf)
 
 
 def Detach_buffer() -> Any:
     """Waits for the buffered sends, and returns the memory."""
-    return _point_to_point.detach(_current(), "bsend_space")
+    return _attached.detach(_current(), "bsend_space")
 
 
 def Flush_buffer() -> None:
     """Waits for the buffered sends."""
-    _point_to_point.flush(_current(), "bsend_space")
+    _attached.flush(_current(), "bsend_space")
 
 
 def Iflush_buffer() -> Request:
     """Starts waiting for the buffered sends."""
-    return _point_to_point.iflush(_current(), "bsend_space")
+    return _attached.iflush(_current(), "bsend_space")
 
 
 def Compute_dims(nnodes: int, dims: Any) -> list[int]:

@@ -80,6 +80,61 @@ class Block:
 
 EMPTY = Block(None, 0, 0, BYTE._ref)
 
+Data = memoryview | Block
+"""A message: its bytes, if they lie together, or elements in memory."""
+_LISTS = (list, tuple)
+_FORMATS = frozenset("?bBhHiIlLqQefdc")
+"""Formats of memoryviews of elements that have a predefined type of the same size."""
+
+
+def data_of(message: Any, writable: bool = False) -> Data:
+    """A message of a program: a buffer, [buffer, type], [buffer, count, type], or what `simple` accepts.
+
+    Most messages are arrays of plain numbers. Their bytes are all that a send or a receive needs.
+
+    Raises:
+        ValueError, TypeError, KeyError, BufferError: as of `simple`.
+    """
+    given, count, size = message, None, 0
+    if isinstance(message, _LISTS):
+        given, count, size = _parts_of_contiguous(message)
+    try:
+        view = memoryview(given)
+        if view.c_contiguous and not (writable and view.readonly):
+            if not size and view.format in _FORMATS:
+                return view.cast("B")
+            length = view.nbytes
+            if size and count is None and length % size == 0:
+                return view.cast("B")
+            if size and count is not None and 0 <= count * size <= length:
+                return view.cast("B")[: count * size]
+    except (TypeError, ValueError, BufferError):
+        pass  # `simple` knows other kinds of memory, and says what is wrong
+    return simple(message, writable)
+
+
+def _parts_of_contiguous(message: Any) -> tuple[Any, int | None, int]:
+    """Buffer, count if there is one, and size of an element of a contiguous type; no buffer: it is another message."""
+    if len(message) == 2:
+        given, kind = message
+        count = None
+    elif len(message) == 3 and type(message[1]) is int:
+        given, count, kind = message
+    else:
+        return None, None, 0
+    layout = kind._ref if isinstance(kind, Datatype) else None
+    if not isinstance(layout, Layout) or not layout.is_contiguous:
+        return None, None, 0
+    return given, count, layout.size
+
+
+def target_of(data: Data) -> tuple[memoryview, Block | None]:
+    """Bytes to receive into, and the elements to which they have to be written afterwards, if they have to."""
+    if type(data) is memoryview:
+        return data, None
+    target, is_packed = data.target()
+    return target, data if is_packed else None
+
 
 def is_bottom(value: Any) -> bool:
     """True if a buffer is given by absolute addresses, or not at all."""

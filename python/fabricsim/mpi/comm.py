@@ -18,7 +18,7 @@ from fabricsim.mpi.info import ERRORS_RETURN, INFO_NULL, Errhandler, Info
 from fabricsim.mpi.object_calls import ObjectCollectives, ObjectScans
 from fabricsim.mpi.operations import CollectiveOperation
 from fabricsim.mpi.point_to_point import PointToPoint
-from fabricsim.mpi.process import current, measured
+from fabricsim.mpi.process import current, measured, running
 from fabricsim.mpi.request import Request
 
 _UNDEFINED = constants.UNDEFINED
@@ -49,7 +49,7 @@ class Comm(Handle, Attributes, PointToPoint, Collectives, ObjectCollectives):
             return ref
         if ref is self.NULL:
             raise Exception(constants.ERR_COMM, "the communicator is MPI.COMM_NULL")
-        process = current()
+        process = running(None) or current()
         if process.is_finalized:
             raise Exception(constants.ERR_OTHER, "MPI has been finalized")
         found: Communicator = process.world if ref is _WORLD else process.alone

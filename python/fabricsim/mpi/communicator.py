@@ -6,13 +6,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from fabricsim.mpi import constants
-from fabricsim.mpi.buffers import EMPTY, Block
-from fabricsim.mpi.endpoint import BUFFERED, STANDARD
+from fabricsim.mpi.buffers import Data, target_of
+from fabricsim.mpi.endpoint import ANY, BUFFERED, STANDARD
 from fabricsim.mpi.errors import Exception
 from fabricsim.mpi.group import Members
 from fabricsim.mpi.handles import Referent
-from fabricsim.mpi.operations import DoneOperation, Operation, ReceiveOperation, SendOperation, expected
+from fabricsim.mpi.operations import (
+    DoneOperation,
+    Operation,
+    ReceiveOperation,
+    SendOperation,
+    expected,
+    too_long,
+)
 from fabricsim.mpi.process import Process
+
+TAG_UB = constants.TAG_UB_VALUE
 
 
 class Communicator(Referent):
@@ -26,11 +35,15 @@ class Communicator(Referent):
 
     __slots__ = (
         *("number", "members", "rank", "name", "attributes", "info", "topology", "collectives", "space"),
-        *("is_freed", "locks"),
+        *("is_freed", "locks", "ranks", "size"),
     )
 
     def __init__(self, number: int, members: Members, rank: int, topology: Any = None) -> None:
         self.number, self.members, self.rank, self.topology = number, members, rank, topology
+        self.ranks: Sequence[int] = members.ranks
+        """World ranks."""
+        self.size = len(self.ranks)
+        """Number of ranks."""
         self.name = ""
         self.attributes: dict[int, Any] = {}
         self.info: dict[str, str] = {}
@@ -40,16 +53,6 @@ class Communicator(Referent):
         """Attached buffer of buffered sends."""
         self.is_freed = False
         self.locks: dict[str, Any] = {}
-
-    @property
-    def ranks(self) -> Sequence[int]:
-        """World ranks."""
-        return self.members.ranks
-
-    @property
-    def size(self) -> int:
-        """Number of ranks."""
-        return len(self.members.ranks)
 
     def rank_of(self, world: int) -> int:
         """Rank of a world rank."""
@@ -68,26 +71,26 @@ def _check_tag(tag: int, any_too: bool) -> None:
         raise Exception(constants.ERR_TAG, f"tag = {tag}: must be 0 to {constants.TAG_UB_VALUE}")
 
 
+def _refuse(comm: Communicator, what: str, peer: int, tag: int) -> None:
+    """Raises what is wrong with a message's tag or peer."""
+    _check_tag(tag, any_too=what == "source")
+    comm.check_peer(peer, what)
+
+
 def start_send(
-    process: Process,
-    comm: Communicator,
-    block: Block,
-    dest: int,
-    tag: int,
-    mode: int = STANDARD,
-    keep: Any = None,
+    process: Process, comm: Communicator, message: Data, dest: int, tag: int, mode: int = STANDARD
 ) -> Operation:
-    """Starts a send of a block."""
-    name = process.call or "Send"
-    call = f"{name}(dest={dest}, tag={tag})"
-    _check_tag(tag, any_too=False)
+    """Starts a send."""
+    call = f"{process.call or 'Send'}(dest={dest}, tag={tag})"
     if dest == constants.PROC_NULL:
+        _check_tag(tag, any_too=False)
         return DoneOperation(call)
-    comm.check_peer(dest, "dest")
-    operation = SendOperation(call)
-    data = block.pack()
-    operation.keep = (block.memory, data, keep)
+    if not (0 <= tag <= TAG_UB and 0 <= dest < comm.size):
+        _refuse(comm, "dest", dest, tag)
+    data = message if type(message) is memoryview else message.pack()
     world = comm.ranks[dest]
+    operation = SendOperation(call)
+    operation.keep = (message, data)
     operation.partners = (world,)
     process.messages += 1
     process.bytes += len(data)
@@ -99,28 +102,66 @@ def start_send(
     return operation
 
 
-def start_receive(
-    process: Process, comm: Communicator, block: Block, source: int, tag: int, keep: Any = None
-) -> Operation:
-    """Starts a receive into a block."""
-    name = process.call or "Recv"
-    call = f"{name}(source={_any(source)}, tag={_any(tag)})"
-    _check_tag(tag, any_too=True)
+def send(process: Process, comm: Communicator, message: Data, dest: int, tag: int, mode: int) -> None:
+    """Sends, and waits for the end of the send, in a call that has no other operations to progress."""
+    call = f"{process.call or 'Send'}(dest={dest}, tag={tag})"
+    if not (0 <= tag <= TAG_UB and 0 <= dest < comm.size):
+        _refuse(comm, "dest", dest, tag)
+    data = message if type(message) is memoryview else message.pack()
+    world = comm.ranks[dest]
+    process.messages += 1
+    process.bytes += len(data)
+    process.endpoint.send(data, world, tag, 2 * comm.number, mode, call)
+
+
+def start_receive(process: Process, comm: Communicator, message: Data, source: int, tag: int) -> Operation:
+    """Starts a receive."""
+    call = f"{process.call or 'Recv'}(source={_any(source)}, tag={_any(tag)})"
     if source == constants.PROC_NULL:
+        _check_tag(tag, any_too=True)
         return DoneOperation(call, constants.PROC_NULL)
-    if source != constants.ANY_SOURCE:
-        comm.check_peer(source, "source")
-    target, is_packed = block.target()
-    operation = ReceiveOperation(call, comm, block, target if is_packed else None)
-    operation.keep = (block.memory, keep)
-    operation.partners = expected(source, comm)
-    world = source if source == constants.ANY_SOURCE else comm.ranks[source]
+    world, peers = _expected(comm, source, tag)
+    target, block = target_of(message)
+    operation = ReceiveOperation(call, comm, target, block)
+    operation.keep = message
+    operation.partners = peers
     operation.pending = [process.endpoint.irecv(target, world, tag, 2 * comm.number, call)]
     return operation
 
 
-def _any(value: int) -> str:
-    return "any" if value == constants.ANY_SOURCE else str(value)
+def receive(
+    process: Process, comm: Communicator, target: memoryview, source: int, tag: int, status: Any
+) -> None:
+    """Receives into bytes and waits for the message, in a call that has no other operations to progress.
+
+    Raises:
+        Exception: the message is longer, or the source or the tag is wrong.
+    """
+    call = f"{process.call or 'Recv'}(source={source if source != ANY else 'any'}, tag={tag if tag != ANY else 'any'})"
+    world, peers = _expected(comm, source, tag)
+    arrival = process.endpoint.receive(target, world, tag, 2 * comm.number, call, peers)
+    if status is not None:
+        error = constants.ERR_TRUNCATE if arrival.truncated else constants.SUCCESS
+        nbytes = min(arrival.length, len(target))
+        status._set(comm.rank_of(arrival.source), arrival.tag, error, nbytes, arrival.cancelled)
+    if arrival.truncated:
+        raise Exception(constants.ERR_TRUNCATE, too_long(call, arrival, len(target)))
+
+
+def _expected(comm: Communicator, source: int, tag: int) -> tuple[int, Sequence[int]]:
+    """World rank of a receive's source, or any, and those that may send its message."""
+    if not 0 <= tag <= TAG_UB and tag != ANY:
+        _check_tag(tag, any_too=True)
+    if source == ANY:
+        return source, comm.ranks
+    if not 0 <= source < comm.size:
+        comm.check_peer(source, "source")
+    world = comm.ranks[source]
+    return world, (world,)
+
+
+def _any(value: int) -> Any:
+    return "any" if value == constants.ANY_SOURCE else value
 
 
 class Space:
@@ -189,11 +230,3 @@ def probe(
         return None
     arrival, number = found
     return comm.rank_of(arrival.source), arrival.tag, arrival.length, number
-
-
-def bytes_block(data: Any) -> Block:
-    """A block of the bytes of an object with a buffer."""
-    from fabricsim.mpi.memory import Memory  # noqa: PLC0415 - a short function
-
-    memory = Memory.of(data)
-    return Block(memory, memory.address, memory.nbytes, EMPTY.layout)

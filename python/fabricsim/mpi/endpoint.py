@@ -6,9 +6,9 @@ protocols are below.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple, Protocol
 
 from fabricsim.programs import Scheduler
 
@@ -19,8 +19,7 @@ STANDARD, BUFFERED, SYNCHRONOUS, READY = range(4)
 """Modes of a send."""
 
 
-@dataclass(slots=True)
-class Arrival:
+class Arrival(NamedTuple):
     """Description of a message: the result of a receive or of a probe."""
 
     source: int
@@ -31,6 +30,10 @@ class Arrival:
     truncated: bool = False
     """The buffer was too small: only the bytes that fit were written."""
     cancelled: bool = False
+
+
+arrival_of: Callable[[tuple[int, int, int, bool, bool]], Arrival] = partial(tuple.__new__, Arrival)
+"""An arrival of its fields: without the call of a function of Python that `Arrival` would be."""
 
 
 class Endpoint(Protocol):
@@ -44,6 +47,9 @@ class Endpoint(Protocol):
     rank: int
     size: int
 
+    waits_for: Sequence[int]
+    """World ranks for which the rank waits in `send` or `receive`, while it does."""
+
     def isend(self, data: memoryview, dest: int, tag: int, context: int, mode: int, call: str) -> int:
         """Starts a send and returns a request.
 
@@ -54,6 +60,16 @@ class Endpoint(Protocol):
 
     def irecv(self, buffer: memoryview, source: int, tag: int, context: int, call: str) -> int:
         """Starts a receive into contiguous writable bytes and returns a request. Source and tag may be `ANY`."""
+        ...
+
+    def send(self, data: memoryview, dest: int, tag: int, context: int, mode: int, call: str) -> None:
+        """Sends: `isend`, and `complete` of its request."""
+        ...
+
+    def receive(
+        self, buffer: memoryview, source: int, tag: int, context: int, call: str, peers: Sequence[int]
+    ) -> Arrival:
+        """Receives: `irecv`, and `complete` of its request. `peers`: world ranks that may send the message."""
         ...
 
     def probe(self, source: int, tag: int, context: int, take: bool, call: str) -> tuple[Arrival, int] | None:
@@ -80,6 +96,10 @@ class Endpoint(Protocol):
 
     def wait(self, requests: Sequence[int], call: str) -> None:
         """Waits, making progress, until at least one request is complete."""
+        ...
+
+    def complete(self, request: int, call: str) -> Arrival:
+        """Waits until a request is complete, and forgets it."""
         ...
 
     def free(self, request: int) -> None:
@@ -112,6 +132,47 @@ class Endpoint(Protocol):
     def close(self, call: str) -> None:
         """Ends the use of the network by this rank: completes what is still in progress."""
         ...
+
+
+class Steps:
+    """`send`, `receive` and `complete` by the other calls of an endpoint, for those that have no shorter way."""
+
+    waits_for: Sequence[int] = ()
+
+    def send(
+        self: Endpoint, data: memoryview, dest: int, tag: int, context: int, mode: int, call: str
+    ) -> None:
+        """Sends, and waits until the memory may be reused."""
+        request = self.isend(data, dest, tag, context, mode, call)
+        self.waits_for = (dest,)
+        self.complete(request, call)
+        self.waits_for = ()
+
+    def receive(
+        self: Endpoint,
+        buffer: memoryview,
+        source: int,
+        tag: int,
+        context: int,
+        call: str,
+        peers: Sequence[int],
+    ) -> Arrival:
+        """Receives, and waits for the message."""
+        request = self.irecv(buffer, source, tag, context, call)
+        self.waits_for = peers
+        arrival = self.complete(request, call)
+        self.waits_for = ()
+        return arrival
+
+    def complete(self: Endpoint, request: int, call: str) -> Arrival:
+        """Waits until a request is complete, and forgets it."""
+        requests = [request]
+        while True:
+            self.wait(requests, call)
+            (arrival,) = self.test(requests, call)
+            if arrival is not None:
+                self.free(request)
+                return arrival
 
 
 class Network(Protocol):

@@ -95,6 +95,6 @@ class MeasuredEndpoint:
 
 _USES = (
     *("isend", "irecv", "probe", "wait_probe", "imrecv", "test"),
-    *("wait", "free", "cancel", "progress", "close"),
+    *("send", "receive", "complete", "wait", "free", "cancel", "progress", "close"),
 )
 """What lets time pass, or other ranks go on."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from fabricsim.mpi import constants
-from fabricsim.mpi.buffers import EMPTY, Block, simple
-from fabricsim.mpi.communicator import Communicator, bytes_block, probe
+from fabricsim.mpi.buffers import EMPTY, Data, data_of, target_of
+from fabricsim.mpi.communicator import Communicator, probe
 from fabricsim.mpi.errors import Exception
 from fabricsim.mpi.handles import Handle, Null, Referent
 from fabricsim.mpi.operations import DoneOperation, Operation, ReceiveOperation
@@ -37,26 +37,26 @@ class Message(Handle):
             self._ref = self.NULL
         return taken
 
-    def _start(self, taken: Any, block: Block, keep: Any) -> Operation:
+    def _start(self, taken: Any, block: Data, keep: Any) -> Operation:
         process = current()
         if taken is self.NO_PROC:
             return DoneOperation("Mrecv of PROC_NULL", constants.PROC_NULL)
         call = f"{process.call}(source={taken.source}, tag={taken.tag})"
-        target, is_packed = block.target()
-        operation = ReceiveOperation(call, taken.comm, block, target if is_packed else None)
-        operation.keep = (block.memory, keep)
+        target, packed = target_of(block)
+        operation = ReceiveOperation(call, taken.comm, target, packed)
+        operation.keep = (block, keep)
         operation.partners = (taken.comm.ranks[taken.source],)
         operation.pending = [process.endpoint.imrecv(target, taken.message, call)]
         return operation
 
     def _start_block(self, buf: Any) -> Any:
-        block = EMPTY if self._ref is self.NO_PROC else simple(buf, writable=True)
+        block = EMPTY if self._ref is self.NO_PROC else data_of(buf, writable=True)
         return Request._of(self._start(self._take(), block, buf))
 
     def _start_object(self) -> Any:
         taken = self._take()
         data = bytearray(0 if taken is self.NO_PROC else taken.length)
-        operation = self._start(taken, bytes_block(data), data)
+        operation = self._start(taken, memoryview(data), data)
         operation.result = lambda: pickle.loads(data) if data else None
         return Request._of(operation)
 

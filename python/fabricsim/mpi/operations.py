@@ -61,13 +61,20 @@ class SendOperation(Operation):
 
 
 class ReceiveOperation(Operation):
-    """A receive into a block of elements, of a communicator."""
+    """A receive into memory, of a communicator.
 
-    __slots__ = ("block", "comm", "packed")
+    Args:
+        call: its description.
+        comm: the communicator.
+        target: bytes that are received into.
+        block: elements to which the bytes are written afterwards, unless they are in their places.
+    """
 
-    def __init__(self, call: str, comm: Any, block: Block, packed: memoryview | None) -> None:
+    __slots__ = ("block", "comm", "target")
+
+    def __init__(self, call: str, comm: Any, target: memoryview, block: Block | None) -> None:
         super().__init__(call)
-        self.comm, self.block, self.packed = comm, block, packed
+        self.comm, self.target, self.block = comm, target, block
 
     def arrive(self, process: Process, number: int, arrival: Arrival) -> None:
         """The message is here."""
@@ -80,12 +87,13 @@ class ReceiveOperation(Operation):
         if arrival.cancelled:
             return
         self.source, self.tag = self.comm.rank_of(arrival.source), arrival.tag
-        self.nbytes = min(arrival.length, self.block.nbytes)
+        room = len(self.target)
+        self.nbytes = min(arrival.length, room)
         if arrival.truncated:
             self.error = constants.ERR_TRUNCATE
-            self.call = f"{self.call}: a message of {arrival.length} bytes, a buffer of {self.block.nbytes}"
-        if self.packed is not None:
-            self.block.unpack(self.packed[: self.nbytes])
+            self.call = too_long(self.call, arrival, room)
+        if self.block is not None:
+            self.block.unpack(self.target[: self.nbytes])
 
 
 class CombinedOperation(Operation):
@@ -176,6 +184,11 @@ class DoneOperation(Operation):
         super().__init__(call)
         self.is_done = True
         self.source = source
+
+
+def too_long(call: str, arrival: Arrival, room: int) -> str:
+    """Text of the error of a receive with too small a buffer."""
+    return f"{call}: a message of {arrival.length} bytes, a buffer of {room}"
 
 
 def expected(source: int, comm: Any) -> Sequence[int]:

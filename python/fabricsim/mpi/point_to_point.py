@@ -8,15 +8,23 @@ from collections.abc import Callable
 from typing import Any
 
 from fabricsim.mpi import constants
-from fabricsim.mpi.buffers import EMPTY, Block, simple
-from fabricsim.mpi.communicator import Communicator, Space, bytes_block, probe, start_receive, start_send
+from fabricsim.mpi.attached import attach, detach, flush, iflush
+from fabricsim.mpi.buffers import EMPTY, Block, Data, data_of, simple
+from fabricsim.mpi.communicator import (
+    Communicator,
+    probe,
+    receive,
+    send,
+    start_receive,
+    start_send,
+)
 from fabricsim.mpi.endpoint import BUFFERED, READY, STANDARD, SYNCHRONOUS
-from fabricsim.mpi.memory import Memory, buffer
+from fabricsim.mpi.memory import Memory
 from fabricsim.mpi.message import Message, take
 from fabricsim.mpi.operations import CombinedOperation, Operation
 from fabricsim.mpi.persistent import PersistentOperation
 from fabricsim.mpi.pickling import pickle
-from fabricsim.mpi.process import current, measured
+from fabricsim.mpi.process import current, measured, running
 from fabricsim.mpi.request import Prequest, Request
 from fabricsim.mpi.status import Status
 
@@ -25,12 +33,12 @@ IRECV_BYTES = 32768
 """Bytes of the buffer of `irecv` if none is given, as of mpi4py."""
 
 
-def _block(buf: Any, peer: int, writable: bool = False) -> Block:
-    return EMPTY if peer == PROC_NULL else simple(buf, writable)
+def _data_of(buf: Any, peer: int, writable: bool = False) -> Data:
+    return EMPTY if peer == PROC_NULL else data_of(buf, writable)
 
 
-def _bytes_of(obj: Any, peer: int) -> Block:
-    return EMPTY if peer == PROC_NULL else bytes_block(pickle.dumps(obj))
+def _pickled(obj: Any, peer: int) -> Any:
+    return None if peer == PROC_NULL else pickle.dumps(obj)
 
 
 class PointToPoint:
@@ -38,59 +46,80 @@ class PointToPoint:
 
     _data: Callable[[], Communicator]
 
-    def _send(self, block: Block, dest: int, tag: int, mode: int = STANDARD) -> Operation:
-        return start_send(current(), self._data(), block, dest, tag, mode)
+    def _start_send(self, message: Data, dest: int, tag: int, mode: int = STANDARD) -> Operation:
+        return start_send(running(), self._data(), message, dest, tag, mode)
 
     def _finish(self, operation: Operation, status: Status | None = None) -> Any:
         if not operation.is_done:
-            current().wait_all([operation], operation.call)
+            running().wait_all([operation], operation.call)
         return Request._of(operation)._settle(status)
 
-    def _receive(self, block: Block, source: int, tag: int, keep: Any = None) -> Operation:
-        return start_receive(current(), self._data(), block, source, tag, keep)
+    def _start_receive(self, message: Data, source: int, tag: int) -> Operation:
+        return start_receive(running(), self._data(), message, source, tag)
+
+    def _send(self, buf: Any, dest: int, tag: int, mode: int) -> None:
+        process = running()
+        if dest == PROC_NULL or process.schedules:
+            self._finish(self._start_send(_data_of(buf, dest), dest, tag, mode))
+        else:
+            message = data_of(buf)
+            send(process, self._data(), message, dest, tag, mode)
+
+    def _receive(self, buf: Any, source: int, tag: int, status: Status | None) -> None:
+        process, message = running(), _data_of(buf, source, True)
+        if type(message) is not memoryview or process.schedules:
+            self._finish(self._start_receive(message, source, tag), status)
+        else:
+            receive(process, self._data(), message, source, tag, status)
+
+    def _isend(self, buf: Any, dest: int, tag: int, mode: int) -> Request:
+        made: Request = Request._of(self._start_send(_data_of(buf, dest), dest, tag, mode))
+        return made
 
     @measured
     def Send(self, buf: Any, dest: int, tag: int = 0) -> None:
         """Sends; returns when the buffer may be reused."""
-        self._finish(self._send(_block(buf, dest), dest, tag))
+        self._send(buf, dest, tag, STANDARD)
 
     @measured
     def Bsend(self, buf: Any, dest: int, tag: int = 0) -> None:
         """Sends by way of the attached buffer."""
-        self._send(_block(buf, dest), dest, tag, BUFFERED)
+        self._isend(buf, dest, tag, BUFFERED)
 
     @measured
     def Ssend(self, buf: Any, dest: int, tag: int = 0) -> None:
         """Sends; returns when a receive has matched."""
-        self._finish(self._send(_block(buf, dest), dest, tag, SYNCHRONOUS))
+        self._send(buf, dest, tag, SYNCHRONOUS)
 
     @measured
     def Rsend(self, buf: Any, dest: int, tag: int = 0) -> None:
         """Sends to a receive that is posted."""
-        self._finish(self._send(_block(buf, dest), dest, tag, READY))
+        self._send(buf, dest, tag, READY)
 
     @measured
     def Isend(self, buf: Any, dest: int, tag: int = 0) -> Request:
         """Starts a send."""
-        made: Request = Request._of(self._send(_block(buf, dest), dest, tag))
-        return made
+        return self._isend(buf, dest, tag, STANDARD)
 
     @measured
     def Ibsend(self, buf: Any, dest: int, tag: int = 0) -> Request:
         """Starts a send by way of the attached buffer."""
-        made: Request = Request._of(self._send(_block(buf, dest), dest, tag, BUFFERED))
-        return made
+        return self._isend(buf, dest, tag, BUFFERED)
 
     @measured
     def Issend(self, buf: Any, dest: int, tag: int = 0) -> Request:
         """Starts a synchronous send."""
-        made: Request = Request._of(self._send(_block(buf, dest), dest, tag, SYNCHRONOUS))
+        made: Request = Request._of(
+            self._start_send(data_of(buf) if dest != PROC_NULL else EMPTY, dest, tag, SYNCHRONOUS)
+        )
         return made
 
     @measured
     def Irsend(self, buf: Any, dest: int, tag: int = 0) -> Request:
         """Starts a send to a receive that is posted."""
-        made: Request = Request._of(self._send(_block(buf, dest), dest, tag, READY))
+        made: Request = Request._of(
+            self._start_send(data_of(buf) if dest != PROC_NULL else EMPTY, dest, tag, READY)
+        )
         return made
 
     @measured
@@ -98,12 +127,12 @@ class PointToPoint:
         self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None
     ) -> None:
         """Receives."""
-        self._finish(self._receive(_block(buf, source, True), source, tag), status)
+        self._receive(buf, source, tag, status)
 
     @measured
     def Irecv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
         """Starts a receive."""
-        made: Request = Request._of(self._receive(_block(buf, source, True), source, tag))
+        made: Request = Request._of(self._start_receive(_data_of(buf, source, True), source, tag))
         return made
 
     @measured
@@ -137,9 +166,9 @@ class PointToPoint:
     def _sendrecv(
         self, sendbuf: Any, dest: int, sendtag: int, recvbuf: Any, source: int, recvtag: int
     ) -> Operation:
-        out, into = _block(sendbuf, dest), _block(recvbuf, source, True)
-        received = self._receive(into, source, recvtag)
-        return CombinedOperation(received.call, [self._send(out, dest, sendtag), received])
+        out, into = _data_of(sendbuf, dest), _data_of(recvbuf, source, True)
+        received = self._start_receive(into, source, recvtag)
+        return CombinedOperation(received.call, [self._start_send(out, dest, sendtag), received])
 
     @measured
     def Sendrecv_replace(
@@ -165,17 +194,17 @@ class PointToPoint:
     def _replace(self, buf: Any, dest: int, sendtag: int, source: int, recvtag: int) -> Operation:
         both = dest == PROC_NULL and source == PROC_NULL
         block = EMPTY if both else simple(buf, writable=source != PROC_NULL)
-        copied = EMPTY if dest == PROC_NULL else bytes_block(bytes(block.pack()))
-        received = self._receive(EMPTY if source == PROC_NULL else block, source, recvtag)
-        return CombinedOperation(received.call, [self._send(copied, dest, sendtag), received])
+        copied = EMPTY if dest == PROC_NULL else memoryview(bytes(block.pack()))
+        received = self._start_receive(EMPTY if source == PROC_NULL else block, source, recvtag)
+        return CombinedOperation(received.call, [self._start_send(copied, dest, sendtag), received])
 
     def _persistent(self, name: str, starts: Callable[[], Operation]) -> Prequest:
         made: Prequest = Prequest._of(PersistentOperation(name, starts))
         return made
 
     def _send_init(self, buf: Any, dest: int, tag: int, mode: int) -> Prequest:
-        block = _block(buf, dest)
-        return self._persistent("Send_init", lambda: self._send(block, dest, tag, mode))
+        block = _data_of(buf, dest)
+        return self._persistent("Send_init", lambda: self._start_send(block, dest, tag, mode))
 
     def Send_init(self, buf: Any, dest: int, tag: int = 0) -> Prequest:
         """A persistent send."""
@@ -195,8 +224,8 @@ class PointToPoint:
 
     def Recv_init(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Prequest:
         """A persistent receive."""
-        block = _block(buf, source, True)
-        return self._persistent("Recv_init", lambda: self._receive(block, source, tag))
+        block = _data_of(buf, source, True)
+        return self._persistent("Recv_init", lambda: self._start_receive(block, source, tag))
 
     def _probe(self, source: int, tag: int, status: Status | None, waits: bool) -> bool:
         if source == PROC_NULL:
@@ -240,44 +269,41 @@ class PointToPoint:
     @measured
     def send(self, obj: Any, dest: int, tag: int = 0) -> None:
         """Sends an object."""
-        self._finish(self._send(_bytes_of(obj, dest), dest, tag))
+        self._send(_pickled(obj, dest), dest, tag, STANDARD)
 
     @measured
     def bsend(self, obj: Any, dest: int, tag: int = 0) -> None:
         """Sends an object by way of the attached buffer."""
-        self._send(_bytes_of(obj, dest), dest, tag, BUFFERED)
+        self._isend(_pickled(obj, dest), dest, tag, BUFFERED)
 
     @measured
     def ssend(self, obj: Any, dest: int, tag: int = 0) -> None:
         """Sends an object; returns when a receive has matched."""
-        self._finish(self._send(_bytes_of(obj, dest), dest, tag, SYNCHRONOUS))
+        self._send(_pickled(obj, dest), dest, tag, SYNCHRONOUS)
 
     @measured
     def isend(self, obj: Any, dest: int, tag: int = 0) -> Request:
         """Starts the send of an object."""
-        made: Request = Request._of(self._send(_bytes_of(obj, dest), dest, tag))
-        return made
+        return self._isend(_pickled(obj, dest), dest, tag, STANDARD)
 
     @measured
     def ibsend(self, obj: Any, dest: int, tag: int = 0) -> Request:
         """Starts the send of an object by way of the attached buffer."""
-        made: Request = Request._of(self._send(_bytes_of(obj, dest), dest, tag, BUFFERED))
-        return made
+        return self._isend(_pickled(obj, dest), dest, tag, BUFFERED)
 
     @measured
     def issend(self, obj: Any, dest: int, tag: int = 0) -> Request:
         """Starts the synchronous send of an object."""
-        made: Request = Request._of(self._send(_bytes_of(obj, dest), dest, tag, SYNCHRONOUS))
-        return made
+        return self._isend(_pickled(obj, dest), dest, tag, SYNCHRONOUS)
 
     def _irecv_object(self, buf: Any, source: int, tag: int) -> Operation:
         if source == PROC_NULL:
-            return self._receive(EMPTY, source, tag)
+            return self._start_receive(EMPTY, source, tag)
         if buf is None or hasattr(type(buf), "__index__"):
             buf = bytearray(IRECV_BYTES if buf is None else operator.index(buf))
         memory = Memory.of(buf, writable=True)
         block = Block(memory, memory.address, memory.nbytes, EMPTY.layout)
-        operation = self._receive(block, source, tag)
+        operation = self._start_receive(block, source, tag)
 
         def result() -> Any:
             return pickle.loads(block.pack()[: operation.nbytes]) if operation.nbytes else None
@@ -317,7 +343,7 @@ class PointToPoint:
         status: Status | None = None,
     ) -> Any:
         """Sends and receives an object."""
-        sent = self._send(_bytes_of(sendobj, dest), dest, sendtag)
+        sent = self._start_send(_data_of(_pickled(sendobj, dest), dest), dest, sendtag)
         found = self._recv_object(recvbuf, source, recvtag, status)
         self._finish(sent)
         return found
@@ -337,47 +363,3 @@ class PointToPoint:
     def Iflush_buffer(self) -> Request:
         """Starts waiting for the buffered sends."""
         return iflush(self._data(), "space")
-
-
-def attach(owner: Any, name: str, buf: Any) -> None:
-    """Attaches memory of buffered sends."""
-    from fabricsim.mpi.errors import Exception  # noqa: PLC0415 - a short function
-
-    if getattr(owner, name) is not None:
-        raise Exception(constants.ERR_BUFFER, "a buffer is attached already: call Detach_buffer before")
-    automatic = buf is constants.BUFFER_AUTOMATIC
-    capacity = None if automatic else (0 if buf is None else Memory.of(buf, writable=True).nbytes)
-    setattr(owner, name, Space(buf, capacity))
-
-
-def detach(owner: Any, name: str) -> Any:
-    """Detaches memory of buffered sends, after they are complete."""
-    space: Space | None = getattr(owner, name)
-    if space is None:
-        return None
-    space.flush(current(), "Detach_buffer()")
-    setattr(owner, name, None)
-    if space.capacity is None or space.given is None:
-        return space.given
-    return space.given if isinstance(space.given, buffer) else buffer.frombuffer(space.given)
-
-
-def flush(owner: Any, name: str) -> None:
-    """Waits for buffered sends."""
-    space: Space | None = getattr(owner, name)
-    if space is not None:
-        space.flush(current(), "Flush_buffer()")
-
-
-def iflush(owner: Any, name: str) -> Request:
-    """A request that completes with the buffered sends."""
-    from fabricsim.mpi.operations import DoneOperation  # noqa: PLC0415 - a short function
-
-    space: Space | None = getattr(owner, name)
-    parts: list[Operation] = [DoneOperation("Iflush_buffer()")]
-    if space is not None:
-        space.settle()
-        # Each send belongs to two operations, of which either may find it complete.
-        space.flush(current(), "Iflush_buffer()")
-    made: Request = Request._of(CombinedOperation("Iflush_buffer()", parts))
-    return made

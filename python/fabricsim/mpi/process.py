@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -43,10 +44,10 @@ class Process:
         self.depth = 0
         self.call = ""
         """Name of the call of the program that runs."""
-        self.durations: dict[str, array[int]] = {}
+        self.durations: dict[str, array[int]] = defaultdict(_no_durations)
         """Durations of calls in picoseconds, by name."""
-        self.waits_for: Iterable[int] = ()
-        """World ranks for which the rank waits, while it waits."""
+        self.waits_for: Sequence[int] = ()
+        """World ranks for which the rank waits, while it waits in a call of the endpoint that does not know them."""
         self.log: RankLog | None = None
         """Record of the rank, if the run keeps one."""
         self.stopwatch: Stopwatch | None = None
@@ -69,6 +70,10 @@ class Process:
         """A call of MPI returns to the program."""
         if self.stopwatch is not None:
             self.stopwatch.start()
+
+    def peers(self) -> Sequence[int]:
+        """World ranks for which the rank waits, while it waits."""
+        return self.waits_for or self.endpoint.waits_for
 
     def enter(self) -> None:
         """The running program is this rank."""
@@ -95,7 +100,14 @@ class Process:
         """Waits until all operations are complete."""
         for one in operations:
             while not one.is_done:
-                self._step([one], call, first_only=True)
+                if self.schedules or not one.pending:
+                    self._step([one], call, first_only=True)
+                    continue
+                number = one.pending[0]
+                self.waits_for = one.peers()
+                arrival = self.endpoint.complete(number, call)
+                self.waits_for = ()
+                one.arrive(self, number, arrival)
 
     def wait_any(self, operations: list[Operation], call: str) -> None:
         """Waits until at least one operation is complete."""
@@ -122,15 +134,13 @@ class Process:
         self.waits_for = ()
         self._distribute(pending, self.endpoint.test(numbers_of, call))
 
-    def record(self, name: str, begun: int) -> None:
-        """Counts a call."""
-        durations = self.durations.get(name)
-        if durations is None:
-            durations = self.durations[name] = array("q")
-        end = self.endpoint.now()
-        durations.append(end - begun)
-        if self.log is not None:
-            self.log.call(name, begun, end)
+
+def _no_durations() -> array[int]:
+    return array("q")
+
+
+running = _current.get
+"""The rank whose program runs, inside a call of MPI: `current` without its message."""
 
 
 def current() -> Process:
@@ -158,7 +168,7 @@ def measured(function: F) -> F:
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        process = current()
+        process = running(None) or current()
         if process.depth:
             return function(*args, **kwargs)
         if process.stopwatch is not None:
@@ -169,7 +179,10 @@ def measured(function: F) -> F:
             return function(*args, **kwargs)
         finally:
             process.depth = 0
-            process.record(name, begun)
+            end = process.endpoint.now()
+            process.durations[name].append(end - begun)
+            if process.log is not None:
+                process.log.call(name, begun, end)
             if process.stopwatch is not None:
                 process.stopwatch.start()
 

@@ -16,6 +16,7 @@ from fabricsim.lazy import pandas as pd
 from fabricsim.mpi.collectives.registry import Selection
 from fabricsim.mpi.comm import _WORLD
 from fabricsim.mpi.communicator import Communicator
+from fabricsim.mpi.endpoint import Steps
 from fabricsim.mpi.errors import Abort, DeadlockError, RankError
 from fabricsim.mpi.group import Members
 from fabricsim.mpi.measured_time import GIVEN, MEASURED, MeasuredEndpoint, check_computations
@@ -33,6 +34,10 @@ MOST_RANKS = 1 << 20
 DEFAULT_RATE = 1e9
 """Floating-point operations per second of `compute(flops=...)` if no rate is given."""
 COLUMNS = ["name", "count", "min_ns", "p50_ns", "max_ns", "total_ns"]
+
+
+class _RecordingEndpoint(Steps, Recorder):
+    """Calls that consist of others are recorded as these."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +154,7 @@ def _processes(endpoints: Sequence[Any], selection: Selection, log: RunLog | Non
     shared = Shared(hosts, selection)
     world, everyone = Members(range(len(endpoints))), []
     for number, endpoint in enumerate(endpoints):
-        recorder = None if log is None else Recorder(endpoint, log.ranks[number])
+        recorder = None if log is None else _RecordingEndpoint(endpoint, log.ranks[number])
         alone = Communicator(1, Members([number]), 0)
         process = Process(recorder or endpoint, shared, Communicator(0, world, number), alone)
         if recorder is not None and log is not None:
@@ -215,13 +220,14 @@ def _deadlock(error: ProgramsBlockedError, processes: list[Process]) -> Deadlock
     """The report with the cycle of ranks that wait for each other, and the collectives that not all have called."""
     lines = [str(error)]
     waiting = {int(name.split()[1]) for name in error.waits}
-    cycle = _cycle({rank: processes[rank].waits_for for rank in waiting})
+    cycle = _cycle({rank: processes[rank].peers() for rank in waiting})
     if cycle:
         text = " -> ".join(f"rank {rank}" for rank in [*cycle, cycle[0]])
         lines.append(f"these ranks wait for each other: {text}")
     for rank in sorted(waiting):
-        ended = [peer for peer in processes[rank].waits_for if peer not in waiting]
-        if len(ended) == 1 and len(list(processes[rank].waits_for)) == 1:
+        peers = list(processes[rank].peers())
+        ended = [peer for peer in peers if peer not in waiting]
+        if len(ended) == 1 and len(peers) == 1:
             lines.append(f"rank {rank} waits for rank {ended[0]}, which has ended")
     unfinished = processes[0].shared.unfinished()
     if unfinished:

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from fabricsim.errors import InputError
 from fabricsim.native_types import NativePrograms
@@ -90,26 +90,35 @@ class Scheduler:
 
         With a duration only, it sleeps: nothing else ends that. `call` describes it in messages.
         """
-        self._begin_wait(number, call)
+        self.begin(number, call)
         step = self.native.wait(number, duration, things)
         if step != number:
-            self._switch(step)
+            self.switch(step)
 
     def poll(self, number: int, duration: int, things: list[Thing], call: str) -> None:
         """The running program polls: it waits for the first of `things`, in vain if picoseconds pass."""
-        self._begin_wait(number, call)
+        self.begin(number, call)
         step = self.native.poll(number, duration, things)
         if step != number:
-            self._switch(step)
+            self.switch(step)
 
     def begin(self, number: int, call: str) -> None:
-        """A program begins a call that takes time, which `call` describes in messages."""
-        self._begin_wait(number, call)
+        """A program begins a call that takes time, which `call` describes in messages.
 
-    def follow(self, number: int, step: int) -> None:
-        """A program that waits goes on if `step` is its number; else the program with that number goes on."""
-        if step != number:
-            self._switch(step)
+        Raises:
+            InputError: another program runs, or none.
+        """
+        if self._is_over or self._current() is not self._greenlets[number]:
+            self._refuse(number, call)
+        self._calls[number] = call
+
+    def switch(self, step: int) -> None:
+        """The running program waits, and the one that `step` names goes on: another one, or none if it is below 0."""
+        # The hub starts programs: one that another starts has its stack above that one's, and its depth of recursion.
+        if step >= 0 and (following := self._greenlets[step]):
+            following.switch()
+        else:
+            self._hub.switch(step)
 
     def send(self, number: int, receiver: int, value: Any) -> None:
         """Gives a value to another program, outside the fabric and at once."""
@@ -144,23 +153,14 @@ class Scheduler:
 
         return body
 
-    def _begin_wait(self, number: int, call: str) -> None:
-        if self._is_over:
-            if not self._greenlets:
-                raise InputError(f"{call}: the run of the programs has ended")
-            raise _EndedError
-        if self._current() is not self._greenlets[number]:
+    def _refuse(self, number: int, call: str) -> NoReturn:
+        if not self._is_over:
             raise InputError(
                 f"{call}: an object of the program {self.names[number]} is used outside that program"
             )
-        self._calls[number] = call
-
-    def _switch(self, step: int) -> None:
-        # The hub starts programs: one that another starts has its stack above that one's, and its depth of recursion.
-        if step >= 0 and self._greenlets[step]:
-            self._greenlets[step].switch()
-        else:
-            self._hub.switch(step)
+        if not self._greenlets:
+            raise InputError(f"{call}: the run of the programs has ended")
+        raise _EndedError
 
     def _end_all(self) -> None:
         """Ends the programs that wait: their `finally` clauses run, and may not wait."""

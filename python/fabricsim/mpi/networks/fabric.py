@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 from fabricsim.captures import written
 from fabricsim.errors import InputError
 from fabricsim.memory import Allowance, allowance
-from fabricsim.mpi.endpoint import Arrival
+from fabricsim.mpi.endpoint import Arrival, arrival_of
 from fabricsim.native import bad_input, native, waited
 from fabricsim.native_types import NativeMpiPrograms, NativePrograms
 from fabricsim.programs import Scheduler
@@ -26,6 +26,8 @@ MOST_CONTEXTS = 1 << 16
 MOST_TAGS = 1 << 31
 MOST_BYTES = 1 << 31
 """Longest message of a reliable connection."""
+MOST_COPIED = 4096
+"""Messages up to this are copied: their memory is in no registration cache, and needs no identity."""
 
 
 class FabricNetwork:
@@ -191,10 +193,13 @@ class FabricEndpoint:
         self._native, self._scheduler, self._identities = run, scheduler, identities
         self._calls: dict[int, str] = {}
         """The call that started each request."""
-
-    def now(self) -> int:
+        self.waits_for: Sequence[int] = ()
+        # Every call of MPI uses these: they are looked up once.
+        self.now: Callable[[], int] = run.now
         """Simulated time in picoseconds."""
-        return self._native.now()
+        self._begin, self._switch = scheduler.begin, scheduler.switch
+        self._send, self._receive, self._free = run.send, run.receive, run.free
+        self._wait_requests, self._arrivals = run.wait_requests, run.arrivals
 
     def woken(self) -> int:
         """Time at which the last wait inside a call ended, in picoseconds; 0 before the first."""
@@ -207,27 +212,74 @@ class FabricEndpoint:
 
     def isend(self, data: memoryview, dest: int, tag: int, context: int, mode: int, call: str) -> int:
         """Starts a send."""
-        self._check(dest, tag, context, call)
-        if data.nbytes > MOST_BYTES:
-            raise InputError(f"{call}: {data.nbytes} B: a message has at most {MOST_BYTES} B")
-        self._scheduler.begin(self.rank, call)
-        to = (dest, tag, context, mode, self._identity(data))
-        step, request = self._native.send(self.rank, data, to)
+        request = self._start_send(data, dest, tag, context, mode, call)
         self._calls[request] = call
-        self._scheduler.follow(self.rank, step)
         return request
 
     def irecv(self, buffer: memoryview, source: int, tag: int, context: int, call: str) -> int:
         """Starts a receive."""
-        self._check(source, tag, context, call, least=-1)
+        request = self._start_receive(buffer, source, tag, context, call)
+        self._calls[request] = call
+        return request
+
+    def send(self, data: memoryview, dest: int, tag: int, context: int, mode: int, call: str) -> None:
+        """Sends, and waits until the memory may be reused."""
+        rank, request = self.rank, self._start_send(data, dest, tag, context, mode, call)
+        requests = [request]
+        # Most sends are complete here. A wait for them in the same call would take no time: it can be left out.
+        if self._arrivals(rank, requests)[0] is None:
+            self.waits_for = (dest,)
+            self._end_of(requests, False)
+            self.waits_for = ()
+        else:
+            self._free(rank, request)
+
+    def receive(
+        self, buffer: memoryview, source: int, tag: int, context: int, call: str, peers: Sequence[int]
+    ) -> Arrival:
+        """Receives, and waits for the message."""
+        requests = [self._start_receive(buffer, source, tag, context, call)]
+        self.waits_for = peers
+        row = self._end_of(requests, False)
+        self.waits_for = ()
+        return arrival_of(row)
+
+    def _start_send(self, data: memoryview, dest: int, tag: int, context: int, mode: int, call: str) -> int:
+        rank, size = self.rank, data.nbytes
+        if not (0 <= dest < self.size and 0 <= tag < MOST_TAGS and 0 <= context < MOST_CONTEXTS):
+            self._refuse(dest, tag, context, call)
+        if size > MOST_BYTES:
+            raise InputError(f"{call}: {size} B: a message has at most {MOST_BYTES} B")
+        self._begin(rank, call)
+        memory = self._identities.number(data) if size > MOST_COPIED else 0
+        step, request = self._send(rank, data, (dest, tag, context, mode, memory))
+        if step != rank:
+            self._switch(step)
+        return request
+
+    def _start_receive(self, buffer: memoryview, source: int, tag: int, context: int, call: str) -> int:
+        rank = self.rank
+        if not (-1 <= source < self.size and -1 <= tag < MOST_TAGS and 0 <= context < MOST_CONTEXTS):
+            self._refuse(source, tag, context, call, least=-1)
         if buffer.readonly:
             raise InputError(f"{call}: the buffer of a receive must be writable")
-        self._scheduler.begin(self.rank, call)
-        from_ = (source, tag, context, self._identity(buffer))
-        step, request = self._native.receive(self.rank, buffer, from_)
-        self._calls[request] = call
-        self._scheduler.follow(self.rank, step)
+        self._begin(rank, call)
+        memory = self._identities.number(buffer) if buffer.nbytes > MOST_COPIED else 0
+        step, request = self._receive(rank, buffer, (source, tag, context, memory))
+        if step != rank:
+            self._switch(step)
         return request
+
+    def _end_of(self, requests: list[int], is_foreign: bool) -> tuple[int, int, int, bool, bool]:
+        """Waits for a request, and forgets it."""
+        rank, row = self.rank, None
+        while row is None:
+            step = self._wait_requests(rank, requests, is_foreign)
+            if step != rank:
+                self._switch(step)
+            (row,) = self._arrivals(rank, requests)
+        self._free(rank, requests[0])
+        return row
 
     def probe(self, source: int, tag: int, context: int, take: bool, call: str) -> tuple[Arrival, int] | None:
         """Makes progress once, and returns the first message that matches."""
@@ -243,10 +295,10 @@ class FabricEndpoint:
     def _probe(
         self, source: int, tag: int, context: int, take: bool, blocks: bool, call: str
     ) -> tuple[Arrival, int] | None:
-        self._check(source, tag, context, call, least=-1)
-        self._scheduler.begin(self.rank, call)
-        step = self._native.probe(self.rank, (source, tag, context), take, blocks)
-        self._scheduler.follow(self.rank, step)
+        if not (-1 <= source < self.size and -1 <= tag < MOST_TAGS and 0 <= context < MOST_CONTEXTS):
+            self._refuse(source, tag, context, call, least=-1)
+        self._begin(self.rank, call)
+        self._follow(self._native.probe(self.rank, (source, tag, context), take, blocks))
         found = self._native.found(self.rank)
         return None if found is None else (Arrival(*found[0]), found[1])
 
@@ -254,37 +306,42 @@ class FabricEndpoint:
         """Starts the receive of a message that a probe took."""
         if buffer.readonly:
             raise InputError(f"{call}: the buffer of a receive must be writable")
-        self._scheduler.begin(self.rank, call)
+        self._begin(self.rank, call)
+        memory = self._identities.number(buffer) if buffer.nbytes > MOST_COPIED else 0
         with bad_input():
-            step, request = self._native.receive_taken(self.rank, buffer, message, self._identity(buffer))
+            step, request = self._native.receive_taken(self.rank, buffer, message, memory)
         self._calls[request] = call
-        self._scheduler.follow(self.rank, step)
+        self._follow(step)
         return request
 
     def test(self, requests: Sequence[int], call: str) -> list[Arrival | None]:
         """Makes progress once, unless a request is complete."""
         numbers = list(requests)
-        rows = self._native.arrivals(self.rank, numbers)
+        rows = self._arrivals(self.rank, numbers)
         if not any(rows):
-            self._scheduler.begin(self.rank, call)
-            step = self._native.test_requests(self.rank, numbers)
-            self._scheduler.follow(self.rank, step)
-            rows = self._native.arrivals(self.rank, numbers)
-        return [None if row is None else Arrival(*row) for row in rows]
+            self._begin(self.rank, call)
+            self._follow(self._native.test_requests(self.rank, numbers))
+            rows = self._arrivals(self.rank, numbers)
+        return [None if row is None else arrival_of(row) for row in rows]
 
     def wait(self, requests: Sequence[int], call: str) -> None:
         """Waits until at least one request is complete."""
         numbers = list(requests)
         calls = self._calls
         is_foreign = any(calls.get(number) != call for number in numbers)
-        self._scheduler.begin(self.rank, call)
-        step = self._native.wait_requests(self.rank, numbers, is_foreign)
-        self._scheduler.follow(self.rank, step)
+        self._begin(self.rank, call)
+        self._follow(self._wait_requests(self.rank, numbers, is_foreign))
+
+    def complete(self, request: int, call: str) -> Arrival:
+        """Waits until a request is complete, and forgets it."""
+        self._begin(self.rank, call)
+        is_foreign = self._calls.pop(request, None) != call
+        return arrival_of(self._end_of([request], is_foreign))
 
     def free(self, request: int) -> None:
         """Forgets a request."""
         self._calls.pop(request, None)
-        self._native.free(self.rank, request)
+        self._free(self.rank, request)
 
     def cancel(self, request: int) -> None:
         """Completes a receive that has not matched."""
@@ -292,23 +349,22 @@ class FabricEndpoint:
 
     def progress(self, call: str) -> None:
         """Makes progress once."""
-        self._scheduler.begin(self.rank, call)
-        step = self._native.test_requests(self.rank, [])
-        self._scheduler.follow(self.rank, step)
+        self._begin(self.rank, call)
+        self._follow(self._native.test_requests(self.rank, []))
 
     def close(self, call: str) -> None:
         """Completes what is in progress."""
-        self._scheduler.begin(self.rank, call)
-        step = self._native.close(self.rank)
-        self._scheduler.follow(self.rank, step)
+        self._begin(self.rank, call)
+        self._follow(self._native.close(self.rank))
 
-    def _identity(self, data: memoryview) -> int:
-        return self._identities.number(data) if data.nbytes > 4096 else 0
+    def _follow(self, step: int) -> None:
+        """Lets another program go on if a call says so."""
+        if step != self.rank:
+            self._switch(step)
 
-    def _check(self, peer: int, tag: int, context: int, call: str, least: int = 0) -> None:
+    def _refuse(self, peer: int, tag: int, context: int, call: str, least: int = 0) -> NoReturn:
         if not least <= peer < self.size:
             raise InputError(f"{call}: rank {peer}: must be {least} to {self.size - 1}")
         if not least <= tag < MOST_TAGS:
             raise InputError(f"{call}: tag {tag}: must be {least} to {MOST_TAGS - 1}")
-        if not 0 <= context < MOST_CONTEXTS:
-            raise InputError(f"{call}: context {context}: must be 0 to {MOST_CONTEXTS - 1}")
+        raise InputError(f"{call}: context {context}: must be 0 to {MOST_CONTEXTS - 1}")

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from fabricsim.errors import InputError
-from fabricsim.mpi.endpoint import ANY, SYNCHRONOUS, Arrival
+from fabricsim.mpi.endpoint import ANY, SYNCHRONOUS, Arrival, Steps
 from fabricsim.mpi.networks.clock import Clock
 from fabricsim.native import bad_input, native
 from fabricsim.native_types import NativePrograms
@@ -119,7 +119,7 @@ class LogGPNetwork:
         return None
 
 
-class LogGPEndpoint:
+class LogGPEndpoint(Steps):
     """Place of a rank. See `fabricsim.mpi.endpoint.Endpoint`."""
 
     def __init__(
