@@ -84,17 +84,23 @@ def writable(block: Block) -> tuple[memoryview, Callable[[], None]]:
     """Bytes of a block that may be read and written, and the function that brings them back to their places."""
     if block.layout.is_contiguous or not block.nbytes:
         view, _ = block.target()
-        return view, lambda: None
+        return view, _nothing
     data = memoryview(bytearray(block.pack()))
     return data, lambda: block.unpack(data)
+
+
+def _nothing() -> None:
+    pass
 
 
 def targets(blocks: Sequence[Block]) -> tuple[Views, Callable[[], None]]:
     """As `writable`, of several blocks."""
     made = [writable(block) for block in blocks]
 
+    backs = [back for _, back in made if back is not _nothing]
+
     def finish() -> None:
-        for _, back in made:
+        for back in backs:
             back()
 
     return [view for view, _ in made], finish

@@ -52,19 +52,33 @@ class Block:
 
     def pack(self) -> memoryview:
         """Their bytes. Those of a contiguous type are not copied."""
+        found = self._in_place(False)
+        if found is not None:
+            return found
         self._check("a message")
-        if self.memory is not None and self.layout.is_contiguous:
-            return self.memory.part(self.address, self.nbytes, False)
         return self.layout.pack(self.address, self.count)
 
     def target(self) -> tuple[memoryview, bool]:
         """Bytes to receive into, and whether `unpack` has to write them to their places afterwards."""
+        found = self._in_place(True)
+        if found is not None:
+            return found, False
         self._check("a receive")
         if self.layout.is_contiguous or not self.nbytes:
             if self.memory is not None:
                 return self.memory.part(self.address, self.nbytes, True), False
             return view_of(self.address, self.nbytes, True), False
         return memoryview(bytearray(self.nbytes)), True
+
+    def _in_place(self, writable: bool) -> memoryview | None:
+        """Their bytes as they lie in memory, if they lie together and inside of it."""
+        memory, layout = self.memory, self.layout
+        if memory is None or self.null or not layout.is_contiguous:
+            return None
+        begin, length = self.address - memory.address, self.count * layout.size
+        if begin < 0 or begin + length > memory.nbytes:
+            return None
+        return memory.part(self.address, length, writable)
 
     def unpack(self, data: memoryview) -> None:
         """Writes packed bytes to the elements' places."""
@@ -100,13 +114,14 @@ def data_of(message: Any, writable: bool = False) -> Data:
         given, count, size = _parts_of_contiguous(message)
     try:
         view = memoryview(given)
-        if view.c_contiguous and not (writable and view.readonly):
-            if not size and view.format in _FORMATS:
-                return view.cast("B")
-            length = view.nbytes
-            if size and count is None and length % size == 0:
-                return view.cast("B")
-            if size and count is not None and 0 <= count * size <= length:
+        if not (writable and view.readonly):
+            if not size:
+                if view.format in _FORMATS:
+                    return view.cast("B")
+            elif count is None:
+                if view.nbytes % size == 0:
+                    return view.cast("B")
+            elif 0 <= count * size <= view.nbytes:
                 return view.cast("B")[: count * size]
     except (TypeError, ValueError, BufferError):
         pass  # `simple` knows other kinds of memory, and says what is wrong

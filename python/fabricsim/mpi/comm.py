@@ -47,7 +47,7 @@ class Comm(Handle, Attributes, PointToPoint, Collectives, ObjectCollectives):
             if ref.is_freed:
                 raise Exception(constants.ERR_COMM, f"the communicator {ref.name} has been freed")
             return ref
-        if ref is self.NULL:
+        if type(ref) is not _Predefined:
             raise Exception(constants.ERR_COMM, "the communicator is MPI.COMM_NULL")
         process = running(None) or current()
         if process.is_finalized:

@@ -17,7 +17,6 @@ from fabricsim.mpi.operations import (
     ReceiveOperation,
     SendOperation,
     expected,
-    too_long,
 )
 from fabricsim.mpi.process import Process
 
@@ -71,7 +70,7 @@ def _check_tag(tag: int, any_too: bool) -> None:
         raise Exception(constants.ERR_TAG, f"tag = {tag}: must be 0 to {constants.TAG_UB_VALUE}")
 
 
-def _refuse(comm: Communicator, what: str, peer: int, tag: int) -> None:
+def refuse(comm: Communicator, what: str, peer: int, tag: int) -> None:
     """Raises what is wrong with a message's tag or peer."""
     _check_tag(tag, any_too=what == "source")
     comm.check_peer(peer, what)
@@ -86,7 +85,7 @@ def start_send(
         _check_tag(tag, any_too=False)
         return DoneOperation(call)
     if not (0 <= tag <= TAG_UB and 0 <= dest < comm.size):
-        _refuse(comm, "dest", dest, tag)
+        refuse(comm, "dest", dest, tag)
     data = message if type(message) is memoryview else message.pack()
     world = comm.ranks[dest]
     operation = SendOperation(call)
@@ -102,25 +101,13 @@ def start_send(
     return operation
 
 
-def send(process: Process, comm: Communicator, message: Data, dest: int, tag: int, mode: int) -> None:
-    """Sends, and waits for the end of the send, in a call that has no other operations to progress."""
-    call = f"{process.call or 'Send'}(dest={dest}, tag={tag})"
-    if not (0 <= tag <= TAG_UB and 0 <= dest < comm.size):
-        _refuse(comm, "dest", dest, tag)
-    data = message if type(message) is memoryview else message.pack()
-    world = comm.ranks[dest]
-    process.messages += 1
-    process.bytes += len(data)
-    process.endpoint.send(data, world, tag, 2 * comm.number, mode, call)
-
-
 def start_receive(process: Process, comm: Communicator, message: Data, source: int, tag: int) -> Operation:
     """Starts a receive."""
     call = f"{process.call or 'Recv'}(source={_any(source)}, tag={_any(tag)})"
     if source == constants.PROC_NULL:
         _check_tag(tag, any_too=True)
         return DoneOperation(call, constants.PROC_NULL)
-    world, peers = _expected(comm, source, tag)
+    world, peers = expected_of(comm, source, tag)
     target, block = target_of(message)
     operation = ReceiveOperation(call, comm, target, block)
     operation.keep = message
@@ -129,26 +116,7 @@ def start_receive(process: Process, comm: Communicator, message: Data, source: i
     return operation
 
 
-def receive(
-    process: Process, comm: Communicator, target: memoryview, source: int, tag: int, status: Any
-) -> None:
-    """Receives into bytes and waits for the message, in a call that has no other operations to progress.
-
-    Raises:
-        Exception: the message is longer, or the source or the tag is wrong.
-    """
-    call = f"{process.call or 'Recv'}(source={source if source != ANY else 'any'}, tag={tag if tag != ANY else 'any'})"
-    world, peers = _expected(comm, source, tag)
-    arrival = process.endpoint.receive(target, world, tag, 2 * comm.number, call, peers)
-    if status is not None:
-        error = constants.ERR_TRUNCATE if arrival.truncated else constants.SUCCESS
-        nbytes = min(arrival.length, len(target))
-        status._set(comm.rank_of(arrival.source), arrival.tag, error, nbytes, arrival.cancelled)
-    if arrival.truncated:
-        raise Exception(constants.ERR_TRUNCATE, too_long(call, arrival, len(target)))
-
-
-def _expected(comm: Communicator, source: int, tag: int) -> tuple[int, Sequence[int]]:
+def expected_of(comm: Communicator, source: int, tag: int) -> tuple[int, Sequence[int]]:
     """World rank of a receive's source, or any, and those that may send its message."""
     if not 0 <= tag <= TAG_UB and tag != ANY:
         _check_tag(tag, any_too=True)

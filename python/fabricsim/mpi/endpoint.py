@@ -102,6 +102,10 @@ class Endpoint(Protocol):
         """Waits until a request is complete, and forgets it."""
         ...
 
+    def wait_some(self, requests: Sequence[int], call: str) -> list[tuple[int, Arrival]]:
+        """Waits until at least one request is complete. Forgets those that are, and returns them."""
+        ...
+
     def free(self, request: int) -> None:
         """Forgets a request. One that is not complete still completes."""
         ...
@@ -135,7 +139,7 @@ class Endpoint(Protocol):
 
 
 class Steps:
-    """`send`, `receive` and `complete` by the other calls of an endpoint, for those that have no shorter way."""
+    """Calls that consist of others, for endpoints that have no shorter way."""
 
     waits_for: Sequence[int] = ()
 
@@ -166,13 +170,18 @@ class Steps:
 
     def complete(self: Endpoint, request: int, call: str) -> Arrival:
         """Waits until a request is complete, and forgets it."""
-        requests = [request]
         while True:
-            self.wait(requests, call)
-            (arrival,) = self.test(requests, call)
-            if arrival is not None:
-                self.free(request)
+            for _, arrival in self.wait_some([request], call):
                 return arrival
+
+    def wait_some(self: Endpoint, requests: Sequence[int], call: str) -> list[tuple[int, Arrival]]:
+        """Waits until at least one request is complete, and forgets those that are."""
+        self.wait(requests, call)
+        arrivals = zip(requests, self.test(requests, call), strict=True)
+        found = [(request, arrival) for request, arrival in arrivals if arrival is not None]
+        for request, _ in found:
+            self.free(request)
+        return found
 
 
 class Network(Protocol):

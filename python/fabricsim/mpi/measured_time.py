@@ -95,6 +95,7 @@ class MeasuredEndpoint:
 
 _USES = (
     *("isend", "irecv", "probe", "wait_probe", "imrecv", "test"),
-    *("send", "receive", "complete", "wait", "free", "cancel", "progress", "close"),
+    *("send", "receive", "complete", "wait_some"),
+    *("wait", "free", "cancel", "progress", "close"),
 )
 """What lets time pass, or other ranks go on."""

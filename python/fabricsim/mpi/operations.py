@@ -56,7 +56,8 @@ class SendOperation(Operation):
     def arrive(self, process: Process, number: int, arrival: Arrival) -> None:
         """The buffer may be reused."""
         self.cancelled = arrival.cancelled
-        super().arrive(process, number, arrival)
+        self.pending.remove(number)
+        self.is_done = not self.pending
         self.keep = None
 
 
@@ -77,12 +78,9 @@ class ReceiveOperation(Operation):
         self.comm, self.target, self.block = comm, target, block
 
     def arrive(self, process: Process, number: int, arrival: Arrival) -> None:
-        """The message is here."""
-        self.finish(arrival)
-        super().arrive(process, number, arrival)
-
-    def finish(self, arrival: Arrival) -> None:
-        """Fills the status, and writes the elements to their places."""
+        """The message is here: fills the status, and writes the elements to their places."""
+        self.pending.remove(number)
+        self.is_done = not self.pending
         self.cancelled = arrival.cancelled
         if arrival.cancelled:
             return

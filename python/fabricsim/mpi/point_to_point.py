@@ -11,17 +11,19 @@ from fabricsim.mpi import constants
 from fabricsim.mpi.attached import attach, detach, flush, iflush
 from fabricsim.mpi.buffers import EMPTY, Block, Data, data_of, simple
 from fabricsim.mpi.communicator import (
+    TAG_UB,
     Communicator,
+    expected_of,
     probe,
-    receive,
-    send,
+    refuse,
     start_receive,
     start_send,
 )
 from fabricsim.mpi.endpoint import BUFFERED, READY, STANDARD, SYNCHRONOUS
+from fabricsim.mpi.errors import Exception
 from fabricsim.mpi.memory import Memory
 from fabricsim.mpi.message import Message, take
-from fabricsim.mpi.operations import CombinedOperation, Operation
+from fabricsim.mpi.operations import CombinedOperation, Operation, too_long
 from fabricsim.mpi.persistent import PersistentOperation
 from fabricsim.mpi.pickling import pickle
 from fabricsim.mpi.process import current, measured, running
@@ -58,19 +60,36 @@ class PointToPoint:
         return start_receive(running(), self._data(), message, source, tag)
 
     def _send(self, buf: Any, dest: int, tag: int, mode: int) -> None:
-        process = running()
-        if dest == PROC_NULL or process.schedules:
-            self._finish(self._start_send(_data_of(buf, dest), dest, tag, mode))
-        else:
-            message = data_of(buf)
-            send(process, self._data(), message, dest, tag, mode)
+        process, data = running(), EMPTY if dest == PROC_NULL else data_of(buf)
+        if type(data) is not memoryview or process.schedules:
+            self._finish(self._start_send(data, dest, tag, mode))
+            return
+        # Nothing else is in progress in this call: it needs no operation.
+        comm = self._data()
+        call = f"{process.call or 'Send'}(dest={dest}, tag={tag})"
+        if not (0 <= tag <= TAG_UB and 0 <= dest < comm.size):
+            refuse(comm, "dest", dest, tag)
+        world = comm.ranks[dest]
+        process.messages += 1
+        process.bytes += len(data)
+        process.endpoint.send(data, world, tag, 2 * comm.number, mode, call)
 
     def _receive(self, buf: Any, source: int, tag: int, status: Status | None) -> None:
-        process, message = running(), _data_of(buf, source, True)
-        if type(message) is not memoryview or process.schedules:
-            self._finish(self._start_receive(message, source, tag), status)
-        else:
-            receive(process, self._data(), message, source, tag, status)
+        process, target = running(), EMPTY if source == PROC_NULL else data_of(buf, True)
+        if type(target) is not memoryview or process.schedules:
+            self._finish(self._start_receive(target, source, tag), status)
+            return
+        comm = self._data()
+        by, tagged = "any" if source == ANY_SOURCE else source, "any" if tag == ANY_TAG else tag
+        call = f"{process.call or 'Recv'}(source={by}, tag={tagged})"
+        world, peers = expected_of(comm, source, tag)
+        arrival = process.endpoint.receive(target, world, tag, 2 * comm.number, call, peers)
+        if status is not None:
+            error = constants.ERR_TRUNCATE if arrival.truncated else constants.SUCCESS
+            nbytes = min(arrival.length, len(target))
+            status._set(comm.rank_of(arrival.source), arrival.tag, error, nbytes, arrival.cancelled)
+        if arrival.truncated:
+            raise Exception(constants.ERR_TRUNCATE, too_long(call, arrival, len(target)))
 
     def _isend(self, buf: Any, dest: int, tag: int, mode: int) -> Request:
         made: Request = Request._of(self._start_send(_data_of(buf, dest), dest, tag, mode))

@@ -46,8 +46,10 @@ class Process:
         """Name of the call of the program that runs."""
         self.durations: dict[str, array[int]] = defaultdict(_no_durations)
         """Durations of calls in picoseconds, by name."""
+        self.waits_in: Sequence[Operation] = ()
+        """Operations for which the rank waits, while it does."""
         self.waits_for: Sequence[int] = ()
-        """World ranks for which the rank waits, while it waits in a call of the endpoint that does not know them."""
+        """World ranks from which it expects a message, while it waits in a probe."""
         self.log: RankLog | None = None
         """Record of the rank, if the run keeps one."""
         self.stopwatch: Stopwatch | None = None
@@ -73,6 +75,8 @@ class Process:
 
     def peers(self) -> Sequence[int]:
         """World ranks for which the rank waits, while it waits."""
+        if self.waits_in:
+            return [peer for one in self.waits_in for peer in one.peers()]
         return self.waits_for or self.endpoint.waits_for
 
     def enter(self) -> None:
@@ -100,14 +104,20 @@ class Process:
         """Waits until all operations are complete."""
         for one in operations:
             while not one.is_done:
-                if self.schedules or not one.pending:
+                others = self.schedules
+                if not one.pending or len(others) > 1 or (others and others[0] is not one):
                     self._step([one], call, first_only=True)
                     continue
-                number = one.pending[0]
-                self.waits_for = one.peers()
-                arrival = self.endpoint.complete(number, call)
-                self.waits_for = ()
-                one.arrive(self, number, arrival)
+                self.waits_in = (one,)
+                if others:
+                    # The schedule goes on when all of its requests are complete, in whichever order.
+                    arrived = self.endpoint.wait_some(one.pending, call)
+                else:
+                    number = one.pending[0]
+                    arrived = [(number, self.endpoint.complete(number, call))]
+                self.waits_in = ()
+                for number, arrival in arrived:
+                    one.arrive(self, number, arrival)
 
     def wait_any(self, operations: list[Operation], call: str) -> None:
         """Waits until at least one operation is complete."""
@@ -117,21 +127,19 @@ class Process:
     def _step(self, operations: list[Operation], call: str, first_only: bool) -> None:
         """Waits for one event of the operations, or of a schedule."""
         pending: dict[int, Operation] = {}
-        peers: list[int] = []
         for one in operations:
             numbers = one.pending
             for number in numbers:
                 pending[number] = one
                 if first_only:
                     break
-            peers.extend(one.peers())
         for one in self.schedules:
             for number in one.pending:
                 pending[number] = one
-        self.waits_for = peers
+        self.waits_in = operations
         numbers_of = list(pending)
         self.endpoint.wait(numbers_of, call)
-        self.waits_for = ()
+        self.waits_in = ()
         self._distribute(pending, self.endpoint.test(numbers_of, call))
 
 
@@ -174,12 +182,13 @@ def measured(function: F) -> F:
         if process.stopwatch is not None:
             process.stopwatch.stop()
         process.depth, process.call = 1, name
-        begun = process.endpoint.now()
+        now = process.endpoint.now
+        begun = now()
         try:
             return function(*args, **kwargs)
         finally:
             process.depth = 0
-            end = process.endpoint.now()
+            end = now()
             process.durations[name].append(end - begun)
             if process.log is not None:
                 process.log.call(name, begun, end)

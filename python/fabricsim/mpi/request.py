@@ -10,15 +10,22 @@ from fabricsim.mpi.errors import Exception
 from fabricsim.mpi.handles import Handle, Null
 from fabricsim.mpi.operations import Operation
 from fabricsim.mpi.persistent import GeneralizedOperation
-from fabricsim.mpi.process import current, measured
+from fabricsim.mpi.process import current, measured, running
 from fabricsim.mpi.several import fill, first_done, grow, is_waiting, settle_all, text_of
 from fabricsim.mpi.status import Status
+
+
+class _NoOperation(Null):
+    """What `REQUEST_NULL` refers to: it is never active."""
+
+    __slots__ = ()
+    is_inactive = True
 
 
 class Request(Handle):
     """A non-blocking operation."""
 
-    NULL = Null("MPI_REQUEST_NULL")
+    NULL = _NoOperation("MPI_REQUEST_NULL")
 
     @classmethod
     def _class_of(cls, ref: Any) -> Any:
@@ -26,11 +33,11 @@ class Request(Handle):
 
     def _settle(self, status: Status | None) -> Any:
         """Ends a complete operation: fills the status and returns the object that was received."""
-        if not is_waiting(self):
+        one: Operation = self._ref
+        if one.is_inactive:
             if status is not None:
                 status._clear()
             return None
-        one: Operation = self._ref
         result = one.result
         if one.persistent is not None:
             one.is_inactive = True
@@ -56,8 +63,9 @@ class Request(Handle):
         return one.is_done
 
     def _wait(self, status: Status | None) -> Any:
-        if is_waiting(self) and not self._ref.is_done:
-            current().wait_all([self._ref], text_of("Wait", [self]))
+        one: Operation = self._ref
+        if not one.is_inactive and not one.is_done:
+            running().wait_all([one], f"Wait of {one.call}")
         return self._settle(status)
 
     def _test(self, status: Status | None) -> tuple[bool, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fabricsim.errors import InputError
+from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
 from fabricsim.mpi.collectives.registry import Selection
 from fabricsim.mpi.comm import _WORLD
@@ -252,21 +252,20 @@ def _cycle(waits: dict[int, Any]) -> list[int]:
 
 
 def _calls(processes: list[Process]) -> pd.DataFrame:
-    merged: dict[str, list[int]] = {}
+    by_name: dict[str, list[Any]] = {}
     for process in processes:
         for name, durations in process.durations.items():
-            merged.setdefault(name, []).extend(durations)
-    rows = [
-        {
-            "name": name,
-            "count": len(durations),
-            "min_ns": min(durations) / 1000,
-            "p50_ns": statistics.median_low(durations) / 1000,
-            "max_ns": max(durations) / 1000,
-            "total_ns": sum(durations) / 1000,
-        }
-        for name, durations in sorted(merged.items())
-    ]
+            by_name.setdefault(name, []).append(np.frombuffer(durations, np.int64))
+    rows = []
+    for name, parts in sorted(by_name.items()):
+        # The sum of all ranks may have more than 64 bits.
+        total = sum(int(part.sum()) for part in parts)
+        all_of_them = np.concatenate(parts)
+        middle = (len(all_of_them) - 1) // 2
+        all_of_them.partition(middle)
+        least, most = int(all_of_them.min()), int(all_of_them.max())
+        times = (least / 1000, int(all_of_them[middle]) / 1000, most / 1000, total / 1000)
+        rows.append((name, len(all_of_them), *times))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 

@@ -12,7 +12,7 @@ from fabricsim.mpi.status import Status
 
 def is_waiting(request: Any) -> bool:
     """True if a request is active."""
-    return request._ref is not request.NULL and not request._ref.is_inactive
+    return not request._ref.is_inactive
 
 
 def text_of(name: str, requests: Sequence[Any]) -> str:
@@ -46,8 +46,9 @@ def settle_all(requests: Sequence[Any], statuses: Any) -> list[Any]:
     found: list[Status] = []
     failures: list[Exception] = []
     for request in requests:
-        status = Status()
-        found.append(status)
+        status = None if statuses is None else Status()
+        if status is not None:
+            found.append(status)
         try:
             objects.append(request._settle(status))
         except Exception as failure:

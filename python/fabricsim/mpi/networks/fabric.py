@@ -194,12 +194,8 @@ class FabricEndpoint:
         self._calls: dict[int, str] = {}
         """The call that started each request."""
         self.waits_for: Sequence[int] = ()
-        # Every call of MPI uses these: they are looked up once.
         self.now: Callable[[], int] = run.now
         """Simulated time in picoseconds."""
-        self._begin, self._switch = scheduler.begin, scheduler.switch
-        self._send, self._receive, self._free = run.send, run.receive, run.free
-        self._wait_requests, self._arrivals = run.wait_requests, run.arrivals
 
     def woken(self) -> int:
         """Time at which the last wait inside a call ended, in picoseconds; 0 before the first."""
@@ -224,15 +220,15 @@ class FabricEndpoint:
 
     def send(self, data: memoryview, dest: int, tag: int, context: int, mode: int, call: str) -> None:
         """Sends, and waits until the memory may be reused."""
-        rank, request = self.rank, self._start_send(data, dest, tag, context, mode, call)
-        requests = [request]
+        request = self._start_send(data, dest, tag, context, mode, call)
         # Most sends are complete here. A wait for them in the same call would take no time: it can be left out.
-        if self._arrivals(rank, requests)[0] is None:
+        rank, native, requests = self.rank, self._native, [request]
+        if native.arrivals(rank, requests)[0] is None:
             self.waits_for = (dest,)
             self._end_of(requests, False)
             self.waits_for = ()
         else:
-            self._free(rank, request)
+            native.free(rank, request)
 
     def receive(
         self, buffer: memoryview, source: int, tag: int, context: int, call: str, peers: Sequence[int]
@@ -245,40 +241,40 @@ class FabricEndpoint:
         return arrival_of(row)
 
     def _start_send(self, data: memoryview, dest: int, tag: int, context: int, mode: int, call: str) -> int:
-        rank, size = self.rank, data.nbytes
+        rank, size, scheduler = self.rank, len(data), self._scheduler
         if not (0 <= dest < self.size and 0 <= tag < MOST_TAGS and 0 <= context < MOST_CONTEXTS):
             self._refuse(dest, tag, context, call)
         if size > MOST_BYTES:
             raise InputError(f"{call}: {size} B: a message has at most {MOST_BYTES} B")
-        self._begin(rank, call)
+        scheduler.begin(rank, call)
         memory = self._identities.number(data) if size > MOST_COPIED else 0
-        step, request = self._send(rank, data, (dest, tag, context, mode, memory))
+        step, request = self._native.send(rank, data, (dest, tag, context, mode, memory))
         if step != rank:
-            self._switch(step)
+            scheduler.switch(step)
         return request
 
     def _start_receive(self, buffer: memoryview, source: int, tag: int, context: int, call: str) -> int:
-        rank = self.rank
+        rank, scheduler = self.rank, self._scheduler
         if not (-1 <= source < self.size and -1 <= tag < MOST_TAGS and 0 <= context < MOST_CONTEXTS):
             self._refuse(source, tag, context, call, least=-1)
         if buffer.readonly:
             raise InputError(f"{call}: the buffer of a receive must be writable")
-        self._begin(rank, call)
-        memory = self._identities.number(buffer) if buffer.nbytes > MOST_COPIED else 0
-        step, request = self._receive(rank, buffer, (source, tag, context, memory))
+        scheduler.begin(rank, call)
+        memory = self._identities.number(buffer) if len(buffer) > MOST_COPIED else 0
+        step, request = self._native.receive(rank, buffer, (source, tag, context, memory))
         if step != rank:
-            self._switch(step)
+            scheduler.switch(step)
         return request
 
     def _end_of(self, requests: list[int], is_foreign: bool) -> tuple[int, int, int, bool, bool]:
         """Waits for a request, and forgets it."""
-        rank, row = self.rank, None
+        rank, native, row = self.rank, self._native, None
         while row is None:
-            step = self._wait_requests(rank, requests, is_foreign)
+            step = native.wait_requests(rank, requests, is_foreign)
             if step != rank:
-                self._switch(step)
-            (row,) = self._arrivals(rank, requests)
-        self._free(rank, requests[0])
+                self._scheduler.switch(step)
+            (row,) = native.arrivals(rank, requests)
+        native.free(rank, requests[0])
         return row
 
     def probe(self, source: int, tag: int, context: int, take: bool, call: str) -> tuple[Arrival, int] | None:
@@ -297,7 +293,7 @@ class FabricEndpoint:
     ) -> tuple[Arrival, int] | None:
         if not (-1 <= source < self.size and -1 <= tag < MOST_TAGS and 0 <= context < MOST_CONTEXTS):
             self._refuse(source, tag, context, call, least=-1)
-        self._begin(self.rank, call)
+        self._scheduler.begin(self.rank, call)
         self._follow(self._native.probe(self.rank, (source, tag, context), take, blocks))
         found = self._native.found(self.rank)
         return None if found is None else (Arrival(*found[0]), found[1])
@@ -306,7 +302,7 @@ class FabricEndpoint:
         """Starts the receive of a message that a probe took."""
         if buffer.readonly:
             raise InputError(f"{call}: the buffer of a receive must be writable")
-        self._begin(self.rank, call)
+        self._scheduler.begin(self.rank, call)
         memory = self._identities.number(buffer) if buffer.nbytes > MOST_COPIED else 0
         with bad_input():
             step, request = self._native.receive_taken(self.rank, buffer, message, memory)
@@ -317,31 +313,48 @@ class FabricEndpoint:
     def test(self, requests: Sequence[int], call: str) -> list[Arrival | None]:
         """Makes progress once, unless a request is complete."""
         numbers = list(requests)
-        rows = self._arrivals(self.rank, numbers)
+        rows = self._native.arrivals(self.rank, numbers)
         if not any(rows):
-            self._begin(self.rank, call)
+            self._scheduler.begin(self.rank, call)
             self._follow(self._native.test_requests(self.rank, numbers))
-            rows = self._arrivals(self.rank, numbers)
+            rows = self._native.arrivals(self.rank, numbers)
         return [None if row is None else arrival_of(row) for row in rows]
 
     def wait(self, requests: Sequence[int], call: str) -> None:
         """Waits until at least one request is complete."""
-        numbers = list(requests)
-        calls = self._calls
-        is_foreign = any(calls.get(number) != call for number in numbers)
-        self._begin(self.rank, call)
-        self._follow(self._wait_requests(self.rank, numbers, is_foreign))
+        rank, calls, numbers = self.rank, self._calls, list(requests)
+        is_foreign = False
+        for number in numbers:
+            if calls.get(number) != call:
+                is_foreign = True
+                break
+        self._scheduler.begin(rank, call)
+        step = self._native.wait_requests(rank, numbers, is_foreign)
+        if step != rank:
+            self._scheduler.switch(step)
 
     def complete(self, request: int, call: str) -> Arrival:
         """Waits until a request is complete, and forgets it."""
-        self._begin(self.rank, call)
+        self._scheduler.begin(self.rank, call)
         is_foreign = self._calls.pop(request, None) != call
         return arrival_of(self._end_of([request], is_foreign))
+
+    def wait_some(self, requests: Sequence[int], call: str) -> list[tuple[int, Arrival]]:
+        """Waits until at least one request is complete, and forgets those that are."""
+        self.wait(requests, call)
+        rank, native, calls, numbers = self.rank, self._native, self._calls, list(requests)
+        found = []
+        for number, row in zip(numbers, native.arrivals(rank, numbers), strict=True):
+            if row is not None:
+                calls.pop(number, None)
+                native.free(rank, number)
+                found.append((number, arrival_of(row)))
+        return found
 
     def free(self, request: int) -> None:
         """Forgets a request."""
         self._calls.pop(request, None)
-        self._free(self.rank, request)
+        self._native.free(self.rank, request)
 
     def cancel(self, request: int) -> None:
         """Completes a receive that has not matched."""
@@ -349,18 +362,18 @@ class FabricEndpoint:
 
     def progress(self, call: str) -> None:
         """Makes progress once."""
-        self._begin(self.rank, call)
+        self._scheduler.begin(self.rank, call)
         self._follow(self._native.test_requests(self.rank, []))
 
     def close(self, call: str) -> None:
         """Completes what is in progress."""
-        self._begin(self.rank, call)
+        self._scheduler.begin(self.rank, call)
         self._follow(self._native.close(self.rank))
 
     def _follow(self, step: int) -> None:
         """Lets another program go on if a call says so."""
         if step != self.rank:
-            self._switch(step)
+            self._scheduler.switch(step)
 
     def _refuse(self, peer: int, tag: int, context: int, call: str, least: int = 0) -> NoReturn:
         if not least <= peer < self.size:
