@@ -109,6 +109,24 @@ def test_a_plain_buffer_takes_the_time_of_a_block() -> None:
     assert times(blocking) == times(by_displacement)
 
 
+def test_peers_and_tags_may_be_any_whole_numbers() -> None:
+    def program() -> int:
+        comm, data = MPI.COMM_WORLD, np.zeros(1, "B")
+        ones: list[Any] = [1, True, np.int64(1), np.array(1)]
+        tags: list[Any] = [np.array(tag) if tag % 3 else tag for tag in range(300)]
+        if comm.rank == 1:
+            for tag in range(300):
+                comm.Recv(data, 0, tag)
+            return int(data[0])
+        for tag in range(300):
+            data[:] = tag % 256
+            comm.Send(data, ones[tag % 4], tags[tag])
+        return 0
+
+    for network in (None, Experiment.from_text(FABRIC)):
+        assert fs.mpi.run(program, 2, network).values == [0, 299 % 256]
+
+
 def test_a_record_does_not_change_times() -> None:
     assert times(blocking) == times(blocking, report=True)
 

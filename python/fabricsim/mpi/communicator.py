@@ -21,6 +21,8 @@ from fabricsim.mpi.operations import (
 from fabricsim.mpi.process import Process
 
 TAG_UB = constants.TAG_UB_VALUE
+MOST_TEXTS = 256
+"""Descriptions of calls that a communicator keeps."""
 
 
 class Communicator(Referent):
@@ -34,7 +36,7 @@ class Communicator(Referent):
 
     __slots__ = (
         *("number", "members", "rank", "name", "attributes", "info", "topology", "collectives", "space"),
-        *("is_freed", "locks", "ranks", "size"),
+        *("is_freed", "locks", "ranks", "size", "texts"),
     )
 
     def __init__(self, number: int, members: Members, rank: int, topology: Any = None) -> None:
@@ -52,6 +54,8 @@ class Communicator(Referent):
         """Attached buffer of buffered sends."""
         self.is_freed = False
         self.locks: dict[str, Any] = {}
+        self.texts: dict[tuple[str, bool, int, int], str] = {}
+        """Descriptions of recent calls, which most programs repeat: call, whether it receives, peer, tag."""
 
     def rank_of(self, world: int) -> int:
         """Rank of a world rank."""
@@ -68,6 +72,19 @@ class Communicator(Referent):
 def _check_tag(tag: int, any_too: bool) -> None:
     if not 0 <= tag <= constants.TAG_UB_VALUE and not (any_too and tag == constants.ANY_TAG):
         raise Exception(constants.ERR_TAG, f"tag = {tag}: must be 0 to {constants.TAG_UB_VALUE}")
+
+
+def describe(comm: Communicator, name: str, receives: bool, peer: int, tag: int) -> str:
+    """Describes a call with its peer and tag, and keeps the text if these are plain numbers."""
+    if receives:
+        text = f"{name or 'Recv'}(source={_any(peer)}, tag={_any(tag)})"
+    else:
+        text = f"{name or 'Send'}(dest={peer}, tag={tag})"
+    if type(peer) is int and type(tag) is int:
+        if len(comm.texts) >= MOST_TEXTS:
+            comm.texts.clear()
+        comm.texts[name, receives, peer, tag] = text
+    return text
 
 
 def refuse(comm: Communicator, what: str, peer: int, tag: int) -> None:

@@ -32,7 +32,9 @@ class Arrival(NamedTuple):
     cancelled: bool = False
 
 
-arrival_of: Callable[[tuple[int, int, int, bool, bool]], Arrival] = partial(tuple.__new__, Arrival)
+Fields = tuple[int, int, int, bool, bool]
+"""Fields of an `Arrival`."""
+arrival_of: Callable[[Fields], Arrival] = partial(tuple.__new__, Arrival)
 """An arrival of its fields: without the call of a function of Python that `Arrival` would be."""
 
 
@@ -68,8 +70,11 @@ class Endpoint(Protocol):
 
     def receive(
         self, buffer: memoryview, source: int, tag: int, context: int, call: str, peers: Sequence[int]
-    ) -> Arrival:
-        """Receives: `irecv`, and `complete` of its request. `peers`: world ranks that may send the message."""
+    ) -> Fields:
+        """Receives: `irecv`, and `complete` of its request, whose arrival's fields are returned.
+
+        `peers`: world ranks that may send the message.
+        """
         ...
 
     def probe(self, source: int, tag: int, context: int, take: bool, call: str) -> tuple[Arrival, int] | None:
@@ -160,7 +165,7 @@ class Steps:
         context: int,
         call: str,
         peers: Sequence[int],
-    ) -> Arrival:
+    ) -> Fields:
         """Receives, and waits for the message."""
         request = self.irecv(buffer, source, tag, context, call)
         self.waits_for = peers

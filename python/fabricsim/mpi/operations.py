@@ -89,7 +89,7 @@ class ReceiveOperation(Operation):
         self.nbytes = min(arrival.length, room)
         if arrival.truncated:
             self.error = constants.ERR_TRUNCATE
-            self.call = too_long(self.call, arrival, room)
+            self.call = too_long(self.call, arrival.length, room)
         if self.block is not None:
             self.block.unpack(self.target[: self.nbytes])
 
@@ -184,9 +184,9 @@ class DoneOperation(Operation):
         self.source = source
 
 
-def too_long(call: str, arrival: Arrival, room: int) -> str:
+def too_long(call: str, length: int, room: int) -> str:
     """Text of the error of a receive with too small a buffer."""
-    return f"{call}: a message of {arrival.length} bytes, a buffer of {room}"
+    return f"{call}: a message of {length} bytes, a buffer of {room}"
 
 
 def expected(source: int, comm: Any) -> Sequence[int]:

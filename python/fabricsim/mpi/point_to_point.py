@@ -13,6 +13,7 @@ from fabricsim.mpi.buffers import EMPTY, Block, Data, data_of, simple
 from fabricsim.mpi.communicator import (
     TAG_UB,
     Communicator,
+    describe,
     expected_of,
     probe,
     refuse,
@@ -66,7 +67,10 @@ class PointToPoint:
             return
         # Nothing else is in progress in this call: it needs no operation.
         comm = self._data()
-        call = f"{process.call or 'Send'}(dest={dest}, tag={tag})"
+        name, call = process.call, None
+        if type(dest) is int and type(tag) is int:
+            call = comm.texts.get((name, False, dest, tag))
+        call = call or describe(comm, name, False, dest, tag)
         if not (0 <= tag <= TAG_UB and 0 <= dest < comm.size):
             refuse(comm, "dest", dest, tag)
         world = comm.ranks[dest]
@@ -80,16 +84,19 @@ class PointToPoint:
             self._finish(self._start_receive(target, source, tag), status)
             return
         comm = self._data()
-        by, tagged = "any" if source == ANY_SOURCE else source, "any" if tag == ANY_TAG else tag
-        call = f"{process.call or 'Recv'}(source={by}, tag={tagged})"
+        name, call = process.call, None
+        if type(source) is int and type(tag) is int:
+            call = comm.texts.get((name, True, source, tag))
+        call = call or describe(comm, name, True, source, tag)
         world, peers = expected_of(comm, source, tag)
-        arrival = process.endpoint.receive(target, world, tag, 2 * comm.number, call, peers)
+        fields = process.endpoint.receive(target, world, tag, 2 * comm.number, call, peers)
+        sender, sent_tag, length, is_truncated, is_cancelled = fields
         if status is not None:
-            error = constants.ERR_TRUNCATE if arrival.truncated else constants.SUCCESS
-            nbytes = min(arrival.length, len(target))
-            status._set(comm.rank_of(arrival.source), arrival.tag, error, nbytes, arrival.cancelled)
-        if arrival.truncated:
-            raise Exception(constants.ERR_TRUNCATE, too_long(call, arrival, len(target)))
+            error = constants.ERR_TRUNCATE if is_truncated else constants.SUCCESS
+            nbytes = min(length, len(target))
+            status._set(comm.rank_of(sender), sent_tag, error, nbytes, is_cancelled)
+        if is_truncated:
+            raise Exception(constants.ERR_TRUNCATE, too_long(call, length, len(target)))
 
     def _isend(self, buf: Any, dest: int, tag: int, mode: int) -> Request:
         made: Request = Request._of(self._start_send(_data_of(buf, dest), dest, tag, mode))

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, cast
 from fabricsim.captures import written
 from fabricsim.errors import InputError
 from fabricsim.memory import Allowance, allowance
-from fabricsim.mpi.endpoint import Arrival, arrival_of
+from fabricsim.mpi.endpoint import Arrival, Fields, arrival_of
 from fabricsim.native import bad_input, native, waited
 from fabricsim.native_types import NativeMpiPrograms, NativePrograms
 from fabricsim.programs import Scheduler
@@ -232,13 +232,13 @@ class FabricEndpoint:
 
     def receive(
         self, buffer: memoryview, source: int, tag: int, context: int, call: str, peers: Sequence[int]
-    ) -> Arrival:
+    ) -> Fields:
         """Receives, and waits for the message."""
         requests = [self._start_receive(buffer, source, tag, context, call)]
         self.waits_for = peers
-        row = self._end_of(requests, False)
+        fields = self._end_of(requests, False)
         self.waits_for = ()
-        return arrival_of(row)
+        return fields
 
     def _start_send(self, data: memoryview, dest: int, tag: int, context: int, mode: int, call: str) -> int:
         rank, size, scheduler = self.rank, len(data), self._scheduler
@@ -266,7 +266,7 @@ class FabricEndpoint:
             scheduler.switch(step)
         return request
 
-    def _end_of(self, requests: list[int], is_foreign: bool) -> tuple[int, int, int, bool, bool]:
+    def _end_of(self, requests: list[int], is_foreign: bool) -> Fields:
         """Waits for a request, and forgets it."""
         rank, native, row = self.rank, self._native, None
         while row is None:
