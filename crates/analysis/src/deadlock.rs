@@ -106,7 +106,10 @@ fn gather(snapshot: &Snapshot, queue: &Queue, inputs: usize, waits: &mut Waits) 
                 waits.room[next + lane.lane.index()].get_or_insert(lane.capacity);
             }
             let own = if let BufferKind::Staged(buffer) = queue.place { inputs + buffer } else { of_input };
-            (own, next + lanes[0].lane.index(), lanes.len(), queue.head_blocks.max(snapshot.least_space))
+            // A lane that is paused opens for packets of any size at once.
+            let needed = lanes.iter().map(|lane| lane.needed).min().unwrap_or_default();
+            let blocks = queue.head_blocks.max(snapshot.least_space).max(needed);
+            (own, next + lanes[0].lane.index(), lanes.len(), blocks)
         }
     };
     let blocked = Blocked {

@@ -3,6 +3,7 @@
 mod parts;
 mod places;
 mod ports;
+pub(crate) use ports::has_limited_sinks;
 #[cfg(test)]
 mod tests;
 
@@ -83,7 +84,7 @@ pub(crate) fn assemble<B: Observer>(
         .map(|(number, places)| {
             let mut ports = ports(experiment, graph, places, &directory, number as u16);
             let by_lane = switch_has_classes(experiment) || is_of_lane(experiment);
-            if router.keeps_state() && router.is_adaptive() && !by_lane {
+            if router.keeps_state() && router.is_adaptive() && !by_lane && ports.pause.is_none() {
                 ports.count_whole();
             }
             let common = Common {

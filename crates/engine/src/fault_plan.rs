@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use fabricsim_routing::{MulticastTables, Router, RoutingError, check_reroutes, reroute};
-use fabricsim_spec::{Experiment, WaitingPackets};
-use fabricsim_topology::{Failing, Failure, Graph, failed_links, failures};
+use fabricsim_spec::{Experiment, SpecError, WaitingPackets};
+use fabricsim_topology::{Failing, Failure, Graph, failed_links, failed_switches, failures};
 use fabricsim_units::{LinkId, SwitchId, Time};
 use fabricsim_workload::MulticastGroup;
 
@@ -63,9 +63,17 @@ impl FaultPlan {
         file: &str,
     ) -> Result<Self, RoutingError> {
         let faults = &experiment.faults;
-        let found = failures(graph, &faults.plan, file)?;
-        let mut changes = Vec::new();
-        for Failure { what, at, until } in &found {
+        let dead = failed_switches(graph, &experiment.switches.failed, file)?;
+        let planned = failures(graph, &faults.plan, file)?;
+        if let Some(number) = planned.iter().position(|of| dead.iter().any(|dead| dead.what == of.what)) {
+            let message = "the switch has failed before the run: `switches.failed` has it as well";
+            return Err(SpecError::at_key(file, &format!("faults.plan.{number}.switch"), message).into());
+        }
+        let mut changes: Vec<PlannedChange> = dead
+            .iter()
+            .map(|failure| PlannedChange { at: failure.at, change: FabricChange::Fail(failure.what.clone()) })
+            .collect();
+        for Failure { what, at, until } in &planned {
             changes.push(PlannedChange { at: *at, change: FabricChange::Fail(what.clone()) });
             if *until < Time::MAX {
                 changes.push(PlannedChange { at: *until, change: FabricChange::Restore(what.clone()) });
@@ -73,12 +81,13 @@ impl FaultPlan {
         }
         if let Some(after) = faults.reroute_after {
             check_reroutes(experiment, graph, router, file)?;
-            let times: BTreeSet<Time> = changes.iter().map(|change| change.at + after).collect();
-            let initially = failed_links(graph, &experiment.links, file)?;
+            let times: BTreeSet<Time> =
+                changes.iter().skip(dead.len()).map(|change| change.at + after).collect();
+            let initially = failed_at_start(experiment, graph, file)?;
             let at_first = Routes { router: Arc::clone(router), multicast: trees(graph, &initially, groups) };
             let mut routes = BTreeMap::from([(initially.clone(), at_first)]);
             for at in times {
-                let failed = failed_at(graph, &found, &initially, at);
+                let failed = failed_at(graph, &planned, &initially, at);
                 let of_state = match routes.get(&failed) {
                     Some(known) => known.clone(),
                     None => Routes {
@@ -103,6 +112,37 @@ impl FabricChange {
             Self::Route(_) => 2,
         }
     }
+}
+
+/// Links that do not work at the start, in order: those of `links.failed`, and those of the switches of `switches.failed`.
+pub(crate) fn failed_at_start(
+    experiment: &Experiment,
+    graph: &Graph,
+    file: &str,
+) -> Result<Vec<LinkId>, SpecError> {
+    let initially = failed_links(graph, &experiment.links, file)?;
+    let dead = failed_switches(graph, &experiment.switches.failed, file)?;
+    Ok(failed_at(graph, &dead, &initially, Time::ZERO))
+}
+
+/// The routes of the start: those that the routing finds around the switches of `switches.failed`.
+pub(crate) fn first_routes(
+    experiment: &Experiment,
+    graph: &Graph,
+    router: Router,
+    file: &str,
+) -> Result<Router, SpecError> {
+    if experiment.switches.failed.is_empty() {
+        return Ok(router);
+    }
+    let of_switches = |cause: SpecError| SpecError::at_key(file, "switches.failed", cause.message.clone());
+    if experiment.subnet_manager.is_some() {
+        let message = "a subnet manager discovers all switches at the start: give `faults.plan` with failures at a time instead";
+        return Err(SpecError::at_key(file, "switches.failed", message));
+    }
+    check_reroutes(experiment, graph, &router, file).map_err(of_switches)?;
+    let failed = failed_at_start(experiment, graph, file)?;
+    reroute(experiment, graph, &router, &failed, file).map_err(of_switches)
 }
 
 /// Links that do not work at `at`, in order: those of `initially`, those that have failed, and those of failed switches.

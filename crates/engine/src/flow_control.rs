@@ -11,7 +11,7 @@ use crate::engine::Engine;
 
 /// Refuses buffers beyond the blocks that flow-control packets can announce.
 pub(crate) fn check(experiment: &Experiment, graph: &Graph, file: &str) -> Result<(), SpecError> {
-    if experiment.switch.flow_control == FlowControlBy::Ideal {
+    if experiment.switch.flow_control != FlowControlBy::Packets {
         return Ok(());
     }
     let most = Bytes(u64::from(BLOCK) * u64::from(WINDOW));

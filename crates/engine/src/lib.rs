@@ -20,6 +20,7 @@ mod management_traffic;
 mod p_keys;
 mod partition;
 mod path_mtu;
+mod pause;
 mod prepare;
 mod publisher;
 mod round_trip;
@@ -37,6 +38,7 @@ pub use fabricsim_fabric::VlTables;
 pub use fault_plan::{FabricChange, FaultPlan, PlannedChange, Routes};
 pub use losses::LostPackets;
 pub use p_keys::SwitchPort;
+pub use pause::pause_warning;
 pub use prepare::{BuildStep, PrepareError, Prepared, hosts};
 pub use snapshot::{
     BufferKind, Extent, HostState, LaneAhead, LaneState, PendingMessage, Queue, QueuedPacket, SharedSpace,

@@ -68,6 +68,9 @@ counters! {
     /// Packets lost in switches for links whose MTU they exceed (`links.all.mtu`).
     #[schemars(title = "lost by the MTU of links")]
     link_mtu: LinkMtu;
+    /// Packets lost in switches whose input buffers had no space for them (`switch.flow_control = "pause"`).
+    #[schemars(title = "lost by full buffers")]
+    buffer_overflow: BufferOverflow;
 }
 
 impl LostPackets {
@@ -98,7 +101,12 @@ impl LostPackets {
 
     /// Those lost in the network, and not by the draw or the lifetime of a transport.
     pub const fn in_network(&self) -> u64 {
-        self.by_failures() + self.by_lifetimes() + self.by_errors() + self.by_partitions() + self.link_mtu
+        self.by_failures()
+            + self.by_lifetimes()
+            + self.by_errors()
+            + self.by_partitions()
+            + self.link_mtu
+            + self.buffer_overflow
     }
 
     /// The sum over all causes.

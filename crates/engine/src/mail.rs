@@ -1,5 +1,6 @@
 //! What leaves an entity: events for the queue of its partition, and mail to other partitions.
 
+use fabricsim_fabric::pause::PauseFrame;
 use fabricsim_fabric::{NONE, Outbox, Ramp, Slot};
 use fabricsim_model::{ExtensionHeaders, LossCause};
 use fabricsim_units::{Time, Vl};
@@ -10,6 +11,9 @@ use crate::calendar::{Calendar, Event, Kind};
 /// Packet of the event of a port's flow control: there is none with this number.
 pub(crate) const CONTROL: u32 = NONE - 1;
 
+/// Packet of the event at which a pause frame takes effect at a sender.
+pub(crate) const HEAR: u32 = NONE - 2;
+
 /// Message from one partition to another.
 #[derive(Clone, Debug)]
 pub(crate) enum Mail {
@@ -19,6 +23,8 @@ pub(crate) enum Mail {
     Credit { channel: u32, lane: Vl, ramp: Ramp },
     /// Blocks that leave the input buffer behind a channel, or will not come.
     Release { channel: u32, lane: Vl, ramp: Ramp },
+    /// A pause frame for the sender of a channel, which takes effect at a time.
+    Pause { at: Time, channel: u32, frame: PauseFrame },
     /// Load of an output, for all partitions.
     Published { epoch: u64, output: u32, blocks: u32 },
 }
@@ -31,7 +37,9 @@ impl Mail {
             Self::Packet { channel, .. } | Self::Release { channel, .. } => {
                 Some(directory.receiver[*channel as usize])
             }
-            Self::Credit { channel, .. } => Some(directory.sender[*channel as usize]),
+            Self::Credit { channel, .. } | Self::Pause { channel, .. } => {
+                Some(directory.sender[*channel as usize])
+            }
             Self::Published { .. } => None,
         }
     }
@@ -40,7 +48,7 @@ impl Mail {
     #[inline]
     pub(crate) fn acts_at(&self, end: Time) -> Time {
         match self {
-            Self::Packet { at, .. } => *at,
+            Self::Packet { at, .. } | Self::Pause { at, .. } => *at,
             Self::Credit { .. } | Self::Release { .. } | Self::Published { .. } => end,
         }
     }
@@ -76,6 +84,12 @@ impl Outbox for PartitionOutbox {
     }
     fn control(&mut self, at: Time, port: u32) {
         self.calendar.push(Event::new(at.0, Kind::Look, port, CONTROL));
+    }
+    fn hear(&mut self, at: Time, port: u32) {
+        self.calendar.push(Event::new(at.0, Kind::Look, port, HEAR));
+    }
+    fn remote_pause(&mut self, at: Time, channel: u32, frame: PauseFrame) {
+        self.mail.push(Mail::Pause { at, channel, frame });
     }
     fn remote_release(&mut self, channel: u32, lane: Vl, ramp: Ramp) {
         self.mail.push(Mail::Release { channel, lane, ramp });

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use fabricsim_model::Observer;
 use fabricsim_routing::{MulticastTables, Participants, Router, RoutingError, Verdict, check_with_multicast};
 use fabricsim_spec::{Experiment, OrderingMode, SpecError};
-use fabricsim_topology::{Graph, LinkClass, Shape, SizeCheck, failed_links};
+use fabricsim_topology::{Graph, LinkClass, Shape, SizeCheck};
 use fabricsim_units::{HostId, LinkId};
 use fabricsim_verbs::Costs;
 use fabricsim_workload::{
@@ -15,7 +15,7 @@ use fabricsim_workload::{
 };
 
 use crate::ages::AgingBuilder;
-use crate::fault_plan::FaultPlan;
+use crate::fault_plan::{FaultPlan, failed_at_start, first_routes};
 use crate::subnet_plan::SubnetPlan;
 use crate::{Assembly, Engine};
 
@@ -107,18 +107,20 @@ impl Prepared {
         fabricsim_topology::validate(&graph, &experiment, file)?;
         crate::congestion::check(&experiment, &graph, file)?;
         crate::flow_control::check(&experiment, &graph, file)?;
+        crate::pause::check(&experiment, &graph, file)?;
         crate::path_mtu::check(&experiment, &graph, file)?;
         crate::adapter::check_queue_pairs(&experiment, graph.hosts.len(), file)?;
         AgingBuilder::new(&experiment, &graph, file)?;
         begin(BuildStep::Routing)?;
-        let router = Arc::new(fabricsim_routing::build(&experiment, &graph, base, file)?);
+        let router = fabricsim_routing::build(&experiment, &graph, base, file)?;
+        let router = Arc::new(first_routes(&experiment, &graph, router, file)?);
         begin(BuildStep::Workload)?;
         let workload = fabricsim_workload::build(&experiment, &hosts(&graph), file)?;
         let mut subnet = SubnetPlan::new(&experiment, &graph, &workload.groups, file)?;
         if let (Some(plan), Some(partitions)) = (&mut subnet, &workload.partitions) {
             *plan = Arc::clone(plan).with_partitions((&experiment, &graph), partitions, file)?;
         }
-        let failed = failed_links(&graph, &experiment.links, file)?;
+        let failed = failed_at_start(&experiment, &graph, file)?;
         let multicast = trees(&graph, &failed, &workload.groups);
         let faults = FaultPlan::new(&experiment, &graph, (&router, &workload.groups), file)?;
         Ok(Self { experiment, graph, router, multicast, faults, subnet, workload, devices: Vec::new() })

@@ -6,6 +6,7 @@ use fabricsim_routing::{Destination, MulticastTables, RouteTable, RoutingFunctio
 use fabricsim_spec::{Arbiter, CreditReturn, Queueing, Switching};
 use fabricsim_units::{HostId, PortNo, SwitchId, Time, Vl};
 
+use crate::pause::PauseFrame;
 use crate::{Arena, LoadBroadcast, Ports, Ramp, Slot};
 
 /// Receiver of the actions that entities schedule. Every time is later than now.
@@ -22,6 +23,10 @@ pub trait Outbox {
     fn lose(&mut self, at: Time, port: u32, packet: u32);
     /// The flow control of `port` is due.
     fn control(&mut self, at: Time, port: u32);
+    /// A pause frame takes effect at the sender of `port`.
+    fn hear(&mut self, at: Time, port: u32);
+    /// The same for the sender of `channel`, which is in another partition.
+    fn remote_pause(&mut self, at: Time, channel: u32, frame: PauseFrame);
     /// The receiver at the far end of `channel`, in another partition, learns that blocks leave its input buffer, or will not come.
     fn remote_release(&mut self, channel: u32, lane: Vl, ramp: Ramp);
     /// The packet, which is in no buffer any more, is lost: its link or its switch has failed.

@@ -305,6 +305,17 @@ impl RampPool {
         }
     }
 
+    /// Blocks that were taken are free again.
+    #[inline]
+    pub fn put_back(&self, lane: &mut LaneCredits, blocks: u32) {
+        lane.free += blocks;
+        #[cfg(debug_assertions)]
+        {
+            lane.occupied -= blocks;
+            self.check(lane);
+        }
+    }
+
     /// The blocks of a packet are announced: [`RampPool::push`] with a check, in debug builds, that none is lost.
     #[inline(always)]
     pub fn give_back(&mut self, lane: &mut LaneCredits, ramp: Ramp) {

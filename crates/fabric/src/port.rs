@@ -16,6 +16,7 @@ use fabricsim_units::{Time, Vl};
 
 use crate::flow_control::FlowControl;
 use crate::link_layer::RetryState;
+use crate::pause::PauseControl;
 use crate::{Features, LaneCredits, NONE, Outbox, Ramp, RampPool, SinkState, Table};
 
 /// The ports of a partition.
@@ -42,17 +43,21 @@ pub struct Ports {
     pub selection: Selection,
     /// Flow-control packets, if they are simulated: then every sender has a [`Sender::retry`].
     pub flow: Option<Box<FlowControl>>,
+    /// Pause frames, if they take the place of credits: likewise.
+    pub pause: Option<Box<PauseControl>>,
 }
 
 impl Ports {
-    /// True if lanes are chosen in turn, and links have no overhead, no errors, no flow-control packets, and no host with admission control:
+    /// True if lanes are chosen in turn, and links have no overhead, no errors, no control frames, and no host with admission control:
     /// see [`PlainFeatures`](crate::PlainFeatures).
     pub fn are_plain(&self) -> bool {
         let is_plain = |sender: &Sender| {
             let is_gated = matches!(sender.far_end, FarEnd::GatedHost(_));
             sender.overhead == 0 && !sender.is_paced() && sender.retry == NONE && !is_gated
         };
-        self.selection == Selection::RoundRobin && self.flow.is_none() && self.senders.iter().all(is_plain)
+        self.selection == Selection::RoundRobin
+            && !self.have_control_frames()
+            && self.senders.iter().all(is_plain)
     }
 
     /// True if there is space for `blocks` on a lane now.

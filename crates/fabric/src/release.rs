@@ -54,7 +54,7 @@ pub(crate) fn return_ramp<F: Features, R, B, O: Outbox>(
     lane: Vl,
     ramp: Ramp,
 ) {
-    if F::OPTIONAL && context.ports.flow.is_some() {
+    if F::OPTIONAL && context.ports.have_control_frames() {
         return release_by_packets(context, port, lane, ramp);
     }
     let receiver = &context.ports.receivers[port as usize];
@@ -69,7 +69,7 @@ pub(crate) fn return_ramp<F: Features, R, B, O: Outbox>(
     }
 }
 
-/// Blocks leave the input buffer of `port`, which announces them by flow-control packets.
+/// Blocks leave the input buffer of `port`, which announces them by flow-control packets, or resumes a lane by a pause frame.
 #[cold]
 #[inline(never)]
 pub(crate) fn release_by_packets<R, B, O: Outbox>(
@@ -78,9 +78,13 @@ pub(crate) fn release_by_packets<R, B, O: Outbox>(
     lane: Vl,
     ramp: Ramp,
 ) {
-    if let Some(flow) = &mut context.ports.flow
-        && let Some(at) = flow.release(port, lane, ramp, context.now)
-    {
+    let now = context.now;
+    let at = match (&mut context.ports.flow, &mut context.ports.pause) {
+        (Some(flow), _) => flow.release(port, lane, ramp, now),
+        (None, Some(pause)) => pause.release(port, lane, ramp, now),
+        (None, None) => None,
+    };
+    if let Some(at) = at {
         context.out.control(at, port);
     }
 }

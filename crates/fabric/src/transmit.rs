@@ -171,6 +171,11 @@ fn transmit_at<
     }
     let credits = &mut context.ports.lanes[port as usize * context.ports.lane_count + lane.index()];
     context.ports.ramps.take(credits, blocks);
+    let has_pauses = SPECIAL && context.ports.pause.is_some();
+    if has_pauses {
+        // A lane that is not paused stays open.
+        context.ports.ramps.put_back(credits, blocks);
+    }
     if LOST {
         lose_at_far_end(context, end, port, index, (bytes, blocks), lane);
         return end;
@@ -178,7 +183,8 @@ fn transmit_at<
     let is_stored = !F::PLAIN && context.rules.switching == Switching::StoreAndForward;
     let head = if is_stored { end } else { now };
     if let FarEnd::Switch(peer) = sender.far_end {
-        slot.port = peer;
+        // With pause frames it is in no buffer before it has arrived.
+        slot.port = if has_pauses { NONE } else { peer };
         let delay = sender.far_end_delay;
         context.out.arrive(head + delay, peer, index);
         if F::MAY_ADAPT {
@@ -190,7 +196,7 @@ fn transmit_at<
         return end;
     }
     if let FarEnd::Host(peer) = sender.far_end
-        && !(SPECIAL && context.ports.flow.is_some())
+        && !(SPECIAL && (has_pauses || context.ports.flow.is_some()))
         && !is_held
     {
         // A sink that accepts every byte as it comes has no state: its credits follow from the sending alone.

@@ -27,4 +27,6 @@ pub enum LossCause {
     PartitionKeyAtSwitch,
     /// It is larger than what the link can carry for which it was routed.
     LinkMtu,
+    /// The input buffer that it arrived at had no space for it: there is less headroom than pause frames need.
+    BufferOverflow,
 }

@@ -10,6 +10,7 @@ pub fn setting_warnings(prepared: &Prepared) -> Vec<String> {
     let mut found = fabricsim_spec::warnings(&prepared.experiment);
     found.extend(fabricsim_topology::overruled(&prepared.graph, &prepared.experiment));
     found.extend(fabricsim_engine::warnings(prepared));
+    found.extend(fabricsim_engine::pause_warning(prepared));
     found
 }
 

@@ -75,6 +75,7 @@ const CHECKS: &[Check] = &[
     |of| named(run(&of.run)),
     |of| named(switch::check(&of.switch)),
     |of| named(host(&of.host)),
+    |of| named(switch::pauses_of_hosts(of)),
     |of| {
         let tables = of.host.vl_arbitration.as_ref();
         tables.map_or(Ok(()), |tables| named(vl_arbitration::check_hosts(&of.switch, tables)))

@@ -56,8 +56,8 @@ pub use congestion::{
 };
 pub use error::SpecError;
 pub use experiment::Experiment;
-pub use faults::{Fault, Faults, Losing, WaitingPackets};
-pub use host::{Host, Sink};
+pub use faults::{Fault, Faults, Losing, Switches, WaitingPackets};
+pub use host::{Host, LocalLink, Sink};
 pub use job::{
     AllGather, AllGatherAlgorithm, AllReduce, AllReduceAlgorithm, AllToAll, AllToAllAlgorithm, AllToAllV,
     Barrier, Broadcast, Fft, Job, NeighbourExchange, Placement, Program, Shift,
@@ -78,8 +78,8 @@ pub use sequence::{MicroBatches, Operation, Phase, PhaseSequence, RankGroup};
 pub use subnet_manager::{SubnetManager, SubnetStart};
 pub use sweep::{Drawn, RandomPoints, Range, Sampling, Scale, Sweep};
 pub use switch::{
-    Allocation, Arbiter, CreditReturn, FlowControlBy, PartitionEnforcement, Queueing, RateMismatch, SendWhen,
-    Staging, Switch, Switching, VlArbitration, VlWeight,
+    Allocation, Arbiter, CreditReturn, FlowControlBy, PartitionEnforcement, Pause, Queueing, RateMismatch,
+    SendWhen, Staging, Switch, Switching, VlArbitration, VlWeight,
 };
 pub use topology::{
     Arrangement, Dragonfly, Grid, InlineFormat, Jellyfish, Megafly, Naming, SlimFly, Topology, Xpander,

@@ -54,6 +54,9 @@ pub struct Switch {
     pub credit_return: CreditReturn,
     /// Transport of credits from the end of a link that receives packets to the one that sends them.
     pub flow_control: FlowControlBy,
+    /// With `flow_control = "pause"`: thresholds of the input buffers.
+    #[serde(skip_serializing_if = "is_default_pause")]
+    pub pause: Pause,
     /// With `flow_control = "packets"`: least time between two flow-control packets of a port for a lane. (The specification has only the
     /// longest time, 65 536 symbols.)
     #[schemars(extend("x-exclusiveMinimum" = "0 s", "x-maximum" = "1 ms"))]
@@ -102,6 +105,10 @@ pub struct Switch {
     pub partition_enforcement: PartitionEnforcement,
 }
 
+fn is_default_pause(pause: &Pause) -> bool {
+    *pause == Pause::default()
+}
+
 impl Default for Switch {
     fn default() -> Self {
         Self {
@@ -119,6 +126,7 @@ impl Default for Switch {
             flow_control_unit: Bytes(64),
             credit_return: CreditReturn::default(),
             flow_control: FlowControlBy::default(),
+            pause: Pause::default(),
             flow_control_period: Time::ns(200),
             retraining_time: Time::ms(1),
             credit_delay: Time::ZERO,
@@ -294,6 +302,25 @@ pub enum FlowControlBy {
     /// InfiniBand's flow-control packets (section 7.9 of the specification), which take part of the link's rate, and which bit errors may lose:
     /// 8 bytes for each lane with news. For `flow_control_unit = "64 B"`, buffers of at most 128 KiB and `allocation = "maximal"`.
     Packets,
+    /// No credits: Ethernet's priority flow control (PFC, IEEE 802.1Qbb). A port pauses a lane of the other end of its link as more than
+    /// `switch.pause.xoff` is in its buffer, and resumes it, by frames of 84 bytes. For at most 8 lanes and `allocation = "maximal"`.
+    Pause,
+}
+
+/// Thresholds of Ethernet's priority flow control, of each lane of an input buffer. Beyond XOFF there is headroom for what arrives until the
+/// other end has stopped.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Pause {
+    /// A lane with more in its buffer is paused. By default what the headroom leaves of the buffer that each link needs, so that nothing is
+    /// lost; with more than that a packet may find no space, and is lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-minimum" = "1 B", "x-maximum" = "1 GiB"))]
+    pub xoff: Option<Bytes>,
+    /// A paused lane is resumed as no more is left in its buffer; at most `xoff`. By default `xoff` less two of the largest packets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-maximum" = "1 GiB"))]
+    pub xon: Option<Bytes>,
 }
 
 /// Direction of the packets whose P_Key the ports of switches to hosts check.

@@ -2,12 +2,15 @@
 
 use fabricsim_fabric::flow_control::{FlowControl, NO_ERRORS};
 use fabricsim_fabric::link_layer::RetryState;
+use fabricsim_fabric::pause::PauseControl;
 use fabricsim_fabric::{
     FarEnd, LaneCredits, NONE, Ports, RampPool, ReadPorts, Receiver, Sender, SinkState, Table,
 };
 use fabricsim_spec::{Experiment, FlowControlBy, LinkParameters, Queueing};
 use fabricsim_topology::{Graph, Node};
 use fabricsim_units::{Time, Vl};
+
+use crate::pause::thresholds;
 
 use super::places::{Directory, PortPlan, channel_from, numbered};
 
@@ -31,8 +34,10 @@ pub(super) fn ports(
         retries: Table::new(Vec::new()),
         selection: experiment.routing.lane_selection,
         flow: None,
+        pause: None,
     };
-    let is_controlled = experiment.switch.flow_control == FlowControlBy::Packets;
+    let control = experiment.switch.flow_control;
+    let is_controlled = control != FlowControlBy::Ideal;
     for (_, place, own) in numbered(places) {
         let parameters = &graph.links[place.link.index()].parameters;
         let channel = channel_from(graph, place.link, place.node, own);
@@ -62,8 +67,10 @@ pub(super) fn ports(
         let capacity = (parameters.buffer.0 / u64::from(unit)).min(u64::from(u32::MAX)) as u32;
         (0..lane_count).for_each(|_| ports.lanes.push(LaneCredits::new(capacity)));
     }
-    if is_controlled {
-        ports.flow = Some(Box::new(flow_control(experiment, graph, places)));
+    match control {
+        FlowControlBy::Ideal => {}
+        FlowControlBy::Packets => ports.flow = Some(Box::new(flow_control(experiment, graph, places))),
+        FlowControlBy::Pause => ports.pause = Some(Box::new(pause(experiment, graph, places))),
     }
     ports
 }
@@ -82,6 +89,18 @@ fn flow_control(experiment: &Experiment, graph: &Graph, places: &[PortPlan]) -> 
     FlowControl::new(switch.flow_control_period, lanes, unit, places.iter().map(port))
 }
 
+/// Pause frames, with the thresholds at both ends of each port's link.
+fn pause(experiment: &Experiment, graph: &Graph, places: &[PortPlan]) -> PauseControl {
+    let port = |place: &PortPlan| {
+        let link = &graph.links[place.link.index()].parameters;
+        let ahead = graph.far_end(place.link, place.node).node;
+        (thresholds(experiment, link, place.node), thresholds(experiment, link, ahead))
+    };
+    let switch = &experiment.switch;
+    let unit = switch.flow_control_unit.0 as u32;
+    PauseControl::new(usize::from(switch.virtual_lanes), unit, places.iter().map(port))
+}
+
 fn sender(
     experiment: &Experiment,
     parameters: &LinkParameters,
@@ -94,7 +113,7 @@ fn sender(
     let far_end = match far_end_node {
         _ if partition != number => FarEnd::Remote,
         Node::Switch(_) => FarEnd::Switch(port),
-        Node::Host(_) if limited(experiment) => FarEnd::SlowHost(port),
+        Node::Host(_) if has_limited_sinks(experiment) => FarEnd::SlowHost(port),
         Node::Host(_) if experiment.host.response_queue.is_some() => FarEnd::GatedHost(port),
         Node::Host(_) => FarEnd::Host(port),
     };
@@ -146,7 +165,8 @@ fn receiver(
     }
 }
 
-fn limited(experiment: &Experiment) -> bool {
+/// True if hosts do not accept every byte as it comes.
+pub(crate) fn has_limited_sinks(experiment: &Experiment) -> bool {
     let sink = &experiment.host.sink;
     sink.rate.is_some() || sink.pause_for.is_some_and(|pause| pause > Time::ZERO)
 }

@@ -44,6 +44,9 @@ impl<B: Observer> Engine<B> {
                 }
             }
         }
+        if self.partitions.iter().any(|partition| partition.context.ports.pause.is_some()) {
+            return self.check_paused_buffers(lane_count, &occupied);
+        }
         let unannounced = self.unannounced(lane_count);
         for partition in &self.partitions {
             for (port, sender) in partition.context.ports.senders.iter().enumerate() {
@@ -59,6 +62,24 @@ impl<B: Observer> Engine<B> {
                             occupied,
                             capacity,
                         });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// [`Engine::check_credits`] with pause frames: what packets have `occupied` and what is free, at each receiving end.
+    fn check_paused_buffers(&self, lane_count: usize, occupied: &[u32]) -> Result<(), CreditError> {
+        for ports in self.partitions.iter().map(|partition| &partition.context.ports) {
+            let Some(pause) = &ports.pause else { continue };
+            for (port, receiver) in ports.receivers.iter().enumerate() {
+                for lane in 0..lane_count {
+                    let (accounted, capacity) = pause.accounted(port as u32, lane);
+                    let channel = receiver.channel;
+                    let occupied = occupied[channel as usize * lane_count + lane];
+                    if accounted + occupied != capacity {
+                        return Err(CreditError { channel, lane, accounted, occupied, capacity });
                     }
                 }
             }

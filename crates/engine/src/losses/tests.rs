@@ -19,6 +19,7 @@ fn losses_are_summed_by_kind() {
         C::PartitionKey,
         C::PartitionKeyAtSwitch,
         C::LinkMtu,
+        C::BufferOverflow,
     ];
     let mut lost = LostPackets::default();
     for (number, &cause) in causes.iter().enumerate() {
@@ -30,11 +31,12 @@ fn losses_are_summed_by_kind() {
     assert_eq!(lost.by_errors(), 0b11 << 8);
     assert_eq!(lost.by_partitions(), 0b11 << 10);
     assert_eq!(lost.link_mtu, 1 << 12);
-    assert_eq!(lost.in_network(), (1 << 13) - 4);
-    assert_eq!(lost.total(), (1 << 13) - 1);
+    assert_eq!(lost.buffer_overflow, 1 << 13);
+    assert_eq!(lost.in_network(), (1 << 14) - 4);
+    assert_eq!(lost.total(), (1 << 14) - 1);
     let before = lost;
     lost.add(&before);
-    assert_eq!((lost.total(), lost.by_errors(), lost.lifetime), ((1 << 14) - 2, 0b110 << 8, 4));
+    assert_eq!((lost.total(), lost.by_errors(), lost.lifetime), ((1 << 15) - 2, 0b110 << 8, 4));
     // One of a kind alone.
     for cause in causes {
         let mut lost = LostPackets::default();
@@ -46,6 +48,7 @@ fn losses_are_summed_by_kind() {
             lost.by_errors(),
             lost.by_partitions(),
             lost.link_mtu,
+            lost.buffer_overflow,
         ];
         assert_eq!((sums.iter().sum::<u64>(), lost.total()), (1, 1), "{cause:?}");
     }

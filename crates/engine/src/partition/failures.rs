@@ -1,6 +1,6 @@
 //! Links and switches of a partition that fail and come back, and the packets that are lost.
 
-use fabricsim_fabric::{AllFeatures, FarEnd, Outbox, return_space};
+use fabricsim_fabric::{AllFeatures, FarEnd, NONE, Outbox, return_space};
 use fabricsim_model::{LossCause, Observer};
 use fabricsim_units::{ByteTime, HostId, Time};
 
@@ -52,6 +52,10 @@ impl<B: Observer> Partition<B> {
         if let Some(at) = flow.and_then(|flow| flow.restore(port, busy_until.max(now))) {
             self.context.out.control(at, port);
         }
+        let pause = self.context.ports.pause.as_mut();
+        if let Some(at) = pause.and_then(|pause| pause.restore(port, busy_until.max(now))) {
+            self.context.out.control(at, port);
+        }
         if let Owner::Switch(s) = self.owners[port as usize] {
             self.switches[s as usize].restore_output(port);
         }
@@ -99,7 +103,8 @@ impl<B: Observer> Partition<B> {
     fn lose_in_flight(&mut self, port: u32, packet: u32, cause: LossCause, now: Time) {
         self.context.now = now;
         let returns_space = match self.owners[port as usize] {
-            Owner::Switch(_) => true,
+            // With pause frames a packet is in no buffer before it has arrived.
+            Owner::Switch(_) => self.context.arena[packet].port != NONE,
             Owner::Adapter(_) => self.has_admission_control(),
         };
         if returns_space {
@@ -179,7 +184,7 @@ impl<B: Observer> Partition<B> {
     }
 
     /// A packet that is in no buffer and no queue, and has crossed a number of `links`, is lost.
-    fn lose(&mut self, index: u32, cause: LossCause, links: u64) {
+    pub(super) fn lose(&mut self, index: u32, cause: LossCause, links: u64) {
         let now = self.context.now;
         let packet = &self.context.arena[index].packet;
         self.totals.lost.count(cause);

@@ -1,6 +1,6 @@
 //! What comes from other partitions.
 
-use fabricsim_fabric::{CommonFeatures, Outbox};
+use fabricsim_fabric::{CommonFeatures, NONE, Outbox};
 use fabricsim_model::Observer;
 use fabricsim_units::Time;
 
@@ -14,7 +14,7 @@ impl<B: Observer> Partition<B> {
         let before = now.saturating_sub(Time(1));
         match mail {
             Mail::Packet { at, mut slot, extensions, .. } => {
-                slot.port = port;
+                slot.port = if self.context.ports.pause.is_some() { NONE } else { port };
                 let packet = match extensions {
                     Some(extensions) => self.context.arena.insert_with(slot, *extensions),
                     None => self.context.arena.insert(slot),
@@ -30,6 +30,12 @@ impl<B: Observer> Partition<B> {
                 let flow = self.context.ports.flow.as_mut();
                 if let Some(at) = flow.and_then(|flow| flow.release(port, lane, ramp, before)) {
                     self.context.out.control(at, port);
+                }
+            }
+            Mail::Pause { at, frame, .. } => {
+                if let Some(pause) = &mut self.context.ports.pause {
+                    pause.approach(port, at, frame);
+                    self.context.out.hear(at, port);
                 }
             }
             Mail::Published { epoch, output, blocks } => {

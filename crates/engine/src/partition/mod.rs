@@ -6,6 +6,7 @@ mod failures;
 mod features;
 mod incoming;
 mod parts;
+mod pause;
 mod publish;
 #[cfg(test)]
 mod tests;
@@ -13,6 +14,7 @@ mod tests;
 use std::sync::Arc;
 
 use fabricsim_fabric::flow_control::{refresh, send_flow_control};
+use fabricsim_fabric::pause::send_pauses;
 use fabricsim_fabric::{Arena, Features, NONE, PartitionContext, Rules, Switch, Table, injection_lanes};
 use fabricsim_model::{ExtensionHeaders, Observer};
 use fabricsim_routing::{MulticastTables, Router, RoutingFunction};
@@ -23,7 +25,7 @@ pub(crate) use self::parts::Parts;
 use crate::adapter::{Adapter, ArrivalFilter};
 use crate::calendar::{Calendar, Event, Kind};
 use crate::failed::FailedPorts;
-use crate::mail::{CONTROL, PartitionOutbox};
+use crate::mail::{CONTROL, HEAR, PartitionOutbox};
 use crate::p_keys::PKeys;
 use crate::publisher::Publisher;
 use crate::switch_errors::SwitchErrors;
@@ -154,9 +156,10 @@ impl<B: Observer> Partition<B> {
         }
     }
 
-    /// Schedules the first message of every host.
+    /// Schedules the first message of every host, and reports the iterations of jobs that send nothing.
     pub(crate) fn start(&mut self) {
-        for Adapter { chain, .. } in &self.adapters {
+        for Adapter { chain, .. } in &mut self.adapters {
+            chain.report_events(Time::ZERO, &mut self.context.observer);
             if let Some(at) = chain.app.next(Time::ZERO) {
                 self.context.ports.ensure_wake(chain.port, at, &mut self.context.out);
             }
@@ -212,6 +215,9 @@ impl<B: Observer> Partition<B> {
         let Owner::Switch(s) = self.owners[port as usize] else {
             unreachable!("the arrival of a packet at a host is scheduled when it is sent");
         };
+        if F::OPTIONAL && self.context.ports.pause.is_some() && !self.finds_space(port, packet) {
+            return;
+        }
         if F::OPTIONAL && self.enforces_partitions && self.is_refused(s, port, packet) {
             return;
         }
@@ -242,6 +248,7 @@ impl<B: Observer> Partition<B> {
         match packet {
             NONE => {}
             CONTROL => return self.controls.push(port),
+            HEAR => return self.hear_pause(port),
             packet => return self.lose_damaged(port, packet, Time(time)),
         }
         if let Owner::Switch(s) = self.owners[port as usize]
@@ -276,13 +283,17 @@ impl<B: Observer> Partition<B> {
         self.unsettled_adapters.clear();
     }
 
-    /// Flow-control packets go before data: they leave before anything is chosen.
+    /// Flow-control packets and pause frames go before data: they leave before anything is chosen.
     #[cold]
     #[inline(never)]
     fn send_flow_control(&mut self) {
         let mut ports = std::mem::take(&mut self.controls);
         for port in ports.drain(..) {
-            send_flow_control(&mut self.context, port);
+            if self.context.ports.pause.is_some() {
+                send_pauses(&mut self.context, port);
+            } else {
+                send_flow_control(&mut self.context, port);
+            }
         }
         self.controls = ports;
     }

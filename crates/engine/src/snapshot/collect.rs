@@ -120,6 +120,8 @@ fn add_lanes<B: Observer>(snapshot: &mut Snapshot, partition: &Partition<B>, (po
     let ports = &partition.context.ports;
     for lane in ports.selectable(head.hop.lanes, head.flow()).iter() {
         let (capacity, free) = (ports.capacity(port, lane), ports.free_at(port, lane, snapshot.now));
-        snapshot.ahead.push(LaneAhead { lane, capacity, free });
+        let pause = ports.pause.as_ref().filter(|_| ports.is_paused(port, lane));
+        let needed = pause.map_or(0, |pause| pause.needed_ahead(port));
+        snapshot.ahead.push(LaneAhead { lane, capacity, free, needed });
     }
 }

@@ -151,6 +151,8 @@ pub struct LaneAhead {
     pub capacity: u32,
     /// Blocks that are free now.
     pub free: u32,
+    /// Blocks that must be free before any packet goes: more than zero while the lane is paused.
+    pub needed: u32,
 }
 
 impl Snapshot {

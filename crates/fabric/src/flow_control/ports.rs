@@ -1,6 +1,7 @@
 use fabricsim_units::{Time, Vl};
 
 use super::{Credits, MODULUS};
+use crate::control_schedule::ControlSchedule;
 use crate::{LaneCredits, Ramp, RampPool, Table};
 
 /// Value of [`crate::Sender::retry`] of a port that sends flow-control packets and has no errors.
@@ -26,10 +27,7 @@ struct Port {
     /// Longest time between two flow-control packets while there is something to repeat.
     refresh: Time,
     sent_at: Time,
-    /// Time of the event that is scheduled; [`Time::MAX`] if none is.
-    due: Time,
-    /// True if that is the time at which the link is free, or if the link has failed.
-    waits: bool,
+    schedule: ControlSchedule,
     /// True if all its flow-control packets are lost.
     loses: bool,
 }
@@ -69,8 +67,12 @@ impl FlowControl {
         unit: u32,
         ports: impl Iterator<Item = (Time, u32)> + Clone,
     ) -> Self {
-        let port =
-            |(refresh, _)| Port { refresh, sent_at: Time::ZERO, due: Time::MAX, waits: false, loses: false };
+        let port = |(refresh, _)| Port {
+            refresh,
+            sent_at: Time::ZERO,
+            schedule: ControlSchedule::IDLE,
+            loses: false,
+        };
         let lane = |(_, blocks): (Time, u32)| Lane {
             space: LaneCredits::new(0),
             repeated: 0,
@@ -120,29 +122,17 @@ impl FlowControl {
     }
 
     fn plan(&mut self, port: u32, at: Time, now: Time) -> Option<Time> {
-        let state = &mut self.ports[port as usize];
-        let at = at.max(Time(now.0 + 1));
-        if state.waits || at >= state.due {
-            return None;
-        }
-        state.due = at;
-        Some(at)
+        self.ports[port as usize].schedule.plan(at, now)
     }
 
     /// True if the event of `now` is the one that the port waits for. Then none is scheduled any more.
     pub(super) fn is_due(&mut self, port: u32, now: Time) -> bool {
-        let state = &mut self.ports[port as usize];
-        let is_due = state.due == now;
-        if is_due {
-            (state.due, state.waits) = (Time::MAX, false);
-        }
-        is_due
+        self.ports[port as usize].schedule.is_due(now)
     }
 
     /// A port waits until its link is free; [`Time::MAX`]: until it is restored.
     pub(super) fn wait(&mut self, port: u32, until: Time) {
-        let state = &mut self.ports[port as usize];
-        (state.due, state.waits) = (until, true);
+        self.ports[port as usize].schedule.wait(until);
     }
 
     /// Sends the flow-control packets without news that are due by `now`: of each lane one for each 65 536 symbol times. No event does so: they
@@ -200,12 +190,7 @@ impl FlowControl {
     pub fn restore(&mut self, port: u32, at: Time) -> Option<Time> {
         let first = port as usize * self.lane_count;
         self.lanes.iter_mut().skip(first).take(self.lane_count).for_each(|lane| lane.sent_at = at);
-        let state = &mut self.ports[port as usize];
-        let waits = state.waits && state.due == Time::MAX;
-        if waits {
-            state.due = at;
-        }
-        waits.then_some(at)
+        self.ports[port as usize].schedule.restore(at)
     }
 
     /// The flow-control packet that a port sends now for a lane; none if there is nothing to announce.

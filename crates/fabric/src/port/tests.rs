@@ -78,6 +78,7 @@ fn ports(free: &[[u32; LANES]], last: &[u8], selection: Selection) -> Ports {
         whole: Table::new(Vec::new()),
         lane_count: LANES,
         flow: None,
+        pause: None,
         ramps: RampPool::new(64),
         sinks: Table::new(Vec::new()),
         retries: Table::new(Vec::new()),

@@ -157,6 +157,7 @@ mod tests {
         let lanes = [10, 20, 30].into_iter().flat_map(|capacity| (0..4).map(move |v| lane(capacity, v)));
         let mut ports = Ports {
             flow: None,
+            pause: None,
             senders: Table::new(Vec::new()),
             receivers: Table::new(Vec::new()),
             lanes: Table::new(lanes.collect()),

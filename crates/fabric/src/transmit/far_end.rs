@@ -6,7 +6,7 @@ use fabricsim_units::{ByteTime, Time, Vl};
 
 use crate::held::ramps;
 use crate::release::{leaving, release_by_packets};
-use crate::{CommonFeatures, FarEnd, Features, NONE, Outbox, PartitionContext, Ports, Ramp};
+use crate::{CommonFeatures, FarEnd, Features, NONE, Outbox, PartitionContext, Ports, Ramp, pause};
 
 /// Notifies the far end of a link, which is not a switch of this partition, of a packet that leaves its port from `now` to `end`; `head` is the
 /// time from which the link's latency counts.
@@ -20,6 +20,9 @@ pub(super) fn reach_far_end<F: Features, const SPECIAL: bool, R: RoutingFunction
     lane: Vl,
 ) {
     let sender = &context.ports.senders[port as usize];
+    if SPECIAL && context.ports.pause.is_some() && sender.far_end.sink().is_some() {
+        return pause::deliver(context, (now, end), port, index, (bytes, blocks), lane);
+    }
     if SPECIAL && context.ports.flow.is_some() && sender.far_end.sink().is_some() {
         return deliver_by_packets(context, (now, end), port, index, (bytes, blocks), lane);
     }
@@ -121,6 +124,9 @@ pub(super) fn lose_at_far_end<R, B, O: Outbox>(
             context.out.control(at, port);
         }
         context.ports.use_whole(port, blocks, context.now);
+        return context.out.lose(arrival, port, index);
+    }
+    if context.ports.pause.is_some() {
         return context.out.lose(arrival, port, index);
     }
     // The sender computes its credits by itself, as behind a sink.

@@ -80,6 +80,9 @@ pub fn losses(seen: &Seen) -> Result<(), Failure> {
     ensure("losses have causes", lost.link_mtu == 0 || experiment.subnet_manager.is_some(), || {
         format!("{} lost for links whose MTU their sources know", lost.link_mtu)
     })?;
+    ensure("pauses lose nothing", lost.buffer_overflow == 0, || {
+        format!("{} lost in buffers with headroom", lost.buffer_overflow)
+    })?;
     // What a port to a host refuses would be refused there. A manager may set one table, and not the other.
     let may_pass = !switch.partition_enforcement.is_outbound() || experiment.subnet_manager.is_some();
     ensure("losses have causes", lost.p_key == 0 || may_pass, || {

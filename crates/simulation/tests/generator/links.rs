@@ -72,6 +72,7 @@ fn link(build: &mut Build, section: &str) {
         "several" => (blocks + build.draw.range(1, 4 * blocks)) * unit + unit / 2,
         _ => blocks * unit,
     };
+    let buffer = if build.is("flow_control", "pause") { buffer + headroom(unit, mtu) } else { buffer };
     let reads = match build.choice("reads") {
         "one" => 1,
         "two" => 2,
@@ -100,6 +101,11 @@ fn link(build: &mut Build, section: &str) {
     draft.text("packet_overhead", format!("{overhead} B"));
     draft.key("reads", reads);
     draft.key("bit_error_rate", errors);
+}
+
+/// What pause frames need on any link, with packets of 16 bytes in blocks of `unit`: 800 ns at 100 Gb/s for latencies and delays, and four packets.
+fn headroom(unit: u32, mtu: u32) -> u32 {
+    (10_000 + 4 * (mtu + 124)) * (1 + unit.div_ceil(16))
 }
 
 /// The first link between switches; of a fabric without any, that of the first host.

@@ -299,6 +299,7 @@ fn write(build: &mut Build) {
         && !build.is("queueing", "cioq")
         && !build.is("rate_mismatch", "hold-output");
     let looks_ahead = build.is("switching", "cut-through");
+    let ties = if build.is("open_messages", "several") { "random" } else { "balanced" };
     let Build { draw, draft, graph, .. } = build;
     let grid = match &graph.shape {
         fabricsim_topology::Shape::Grid(shape) => shape.dimensions.len(),
@@ -310,7 +311,7 @@ fn write(build: &mut Build) {
             draw.shuffle(&mut order);
             draft.key("order", format!("{order:?}"));
             if algorithm == "dimension-order" {
-                draft.text("ties", draw.pick(&["balanced", "random"]));
+                draft.text("ties", ties);
             }
         }
         "look-up-tables" if draw.chance(1, 2) => draft.key("partitions", format!("{:?}", vec![1; grid])),

@@ -9,6 +9,12 @@ use super::space::{Dimension, Part, Rule};
 /// Virtual lanes of a link at most.
 const MOST_LANES: u8 = 16;
 
+/// Priorities of Ethernet.
+const PRIORITIES: u8 = 8;
+
+/// Algorithms that need more than four lanes in some fabrics.
+const MANY_LANES: &[&str] = &["par", "par-6/2", "dal", "valiant", "ugal-l"];
+
 pub const PART: Part = Part {
     dimensions: &[
         Dimension { name: "queueing", choices: &["voq", "fifo", "cioq"] },
@@ -38,7 +44,7 @@ pub const PART: Part = Part {
         // Of packets in switches: longer than the run, or short enough to be over.
         Dimension { name: "lifetime", choices: &["none", "long", "short"] },
         Dimension { name: "switch-errors", choices: &["none", "some"] },
-        Dimension { name: "flow_control", choices: &["ideal", "packets"] },
+        Dimension { name: "flow_control", choices: &["ideal", "packets", "pause"] },
         Dimension { name: "enforcement", choices: &["off", "in", "out", "both"] },
     ],
     rules: &[
@@ -100,6 +106,28 @@ pub const PART: Part = Part {
             then: Refused("not with `switch.flow_control = \"packets\"`"),
         },
         Rule {
+            when: &[Is("flow_control", &["pause"]), Is("allocation", &["separable"])],
+            then: Refused("\"pause\" is not for `allocation = \"separable\"`"),
+        },
+        Rule {
+            when: &[Is("flow_control", &["pause"]), IsNot("manager", &["none"])],
+            then: Refused("not with `switch.flow_control = \"pause\"`"),
+        },
+        Rule {
+            when: &[Is("flow_control", &["pause"]), Is("response_queue", &["short"])],
+            then: Refused("not with `switch.flow_control = \"pause\"`"),
+        },
+        Rule {
+            when: &[Is("flow_control", &["pause"]), Is("rate_mismatch", &["hold-output"])],
+            then: Refused("\"pause\" is not for `rate_mismatch = \"hold-output\"`"),
+        },
+        // Ethernet has eight priorities.
+        Rule { when: &[Is("flow_control", &["pause"]), Is("lane_policy", &["hops"])], then: Idle },
+        Rule {
+            when: &[Is("flow_control", &["pause"]), Is("classes", &["two"]), Is("routing", MANY_LANES)],
+            then: Idle,
+        },
+        Rule {
             when: &[IsNot("enforcement", &["off"]), Is("partition", &["default"])],
             then: Refused("only for experiments with `partitions`"),
         },
@@ -123,12 +151,30 @@ fn lanes_of_class(build: &mut Build) -> u8 {
     let one = build.is("lanes", "one") && !build.is("lane_policy", "hops");
     let needed = if one { 1 } else { routing::lanes(build) };
     // Lane 15 is for the datagrams of a manager.
-    let most = if build.is("manager", "none") { MOST_LANES } else { MOST_LANES - 1 };
+    let most = match (build.is("flow_control", "pause"), build.is("manager", "none")) {
+        (true, _) => PRIORITIES,
+        (false, true) => MOST_LANES,
+        (false, false) => MOST_LANES - 1,
+    };
     let spare = (most / build.classes() / needed).min(3);
     match build.choice("lanes") {
         "spare" if spare > 1 => needed * build.draw.range(2, spare.into()) as u8,
         "spare" if needed < most / build.classes() => needed + 1,
         _ => needed,
+    }
+}
+
+/// Thresholds that are exceeded often, or those that the buffers leave.
+fn pause(build: &mut Build) {
+    let Build { draw, draft, unit, mtu, .. } = build;
+    if draw.chance(1, 4) {
+        return;
+    }
+    let xoff = draw.range(1, 3 * mtu.div_ceil(*unit));
+    draft.section("[switch.pause]");
+    draft.text("xoff", format!("{} B", xoff * *unit));
+    if draw.chance(1, 2) {
+        draft.text("xon", format!("{} B", draw.range(0, xoff) * *unit));
     }
 }
 
@@ -172,6 +218,7 @@ fn write(build: &mut Build) {
         build.draft.text("flow_control_period", format!("{period} ns"));
         build.draft.text("retraining_time", "10 us");
     }
+    let pauses = build.is("flow_control", "pause");
     if build.is("switch-errors", "some") {
         build.draft.key("bit_error_rate", "2e-6");
     }
@@ -181,7 +228,8 @@ fn write(build: &mut Build) {
     if !staged && draw.chance(1, 3) {
         draft.text("head_delay", &router_delay);
     }
-    if !staged && maximal && draw.chance(1, 4) {
+    // Their headroom would be that of the slowest packet.
+    if !staged && maximal && !pauses && draw.chance(1, 4) {
         draft.text("unit_interval", draw.time());
     }
     if !maximal {
@@ -189,6 +237,9 @@ fn write(build: &mut Build) {
     }
     draft.text("router_delay", router_delay);
     draft.text("credit_delay", if delays { draw.time() } else { "0 ns".to_owned() });
+    if pauses {
+        pause(build);
+    }
     if build.is("queueing", "cioq") {
         staging(build);
     }

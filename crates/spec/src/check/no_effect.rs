@@ -3,7 +3,7 @@
 use crate::Algorithm::{self, Auto, Dal, Par, Par62, Piggyback, UgalG, UgalL, UpDownAdaptive};
 use crate::{
     CongestionAlgorithm, Experiment, FlowControlBy, InfiniBandCongestion, Load, OrderingMode, OutOfOrder,
-    Queueing, Staging, Switch, Transport, name,
+    Pause, Queueing, Staging, Switch, Transport, name,
 };
 
 /// Algorithms that choose by load.
@@ -43,6 +43,11 @@ fn switch(switch: &Switch) -> Option<String> {
             "switch.staging has no effect: staging buffers are those of `queueing = \"cioq\"`, and it is `{}`",
             name(&switch.queueing)
         ));
+    }
+    if switch.pause != Pause::default() && switch.flow_control != FlowControlBy::Pause {
+        return Some(
+            "switch.pause has no effect: its thresholds are those of `flow_control = \"pause\"`".to_owned(),
+        );
     }
     if switch.flow_control == FlowControlBy::Packets {
         return None;
@@ -128,7 +133,9 @@ mod tests {
         let fat = ("topology", "{ fat-tree = { arity = 2, levels = 2 } }");
         let adaptive = ("routing.algorithm", "'up-down-adaptive'");
         let packets = ("switch.flow_control", "'packets'");
-        let cases: [Case; 8] = [
+        let pause = [("switch.flow_control", "'pause'")];
+        let cases: [Case; 9] = [
+            ("switch.pause.xoff", "'8 KiB'", "switch.pause has no effect", &pause),
             ("routing.load", "'credits'", "routing.load has no effect: the default", &[fat, adaptive]),
             (
                 "switch.staging.buffer",

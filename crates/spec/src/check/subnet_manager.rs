@@ -1,7 +1,7 @@
 //! Subnet managers: what does not depend on the network.
 
 use super::Found;
-use crate::{Algorithm, Allocation, Experiment, FlowControlBy, PathChoice, Queueing};
+use crate::{Algorithm, Allocation, Experiment, FlowControlBy, PathChoice, Queueing, name};
 
 /// Virtual lanes of data.
 const DATA_LANES: u8 = 15;
@@ -29,8 +29,10 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), Found> {
     if experiment.switch.allocation == Allocation::Separable {
         return wrong("", "not with `switch.allocation = \"separable\"`: use \"maximal\"");
     }
-    if experiment.switch.flow_control == FlowControlBy::Packets {
-        return wrong("", "not with `switch.flow_control = \"packets\"`: use \"ideal\"");
+    if experiment.switch.flow_control != FlowControlBy::Ideal {
+        let control = name(&experiment.switch.flow_control);
+        let message = format!("not with `switch.flow_control = \"{control}\"`: use \"ideal\"");
+        return wrong("", &message);
     }
     if experiment.switch.queueing == Queueing::Cioq {
         return wrong("", "not with `switch.queueing = \"cioq\"`: use \"fifo\" or \"voq\"");

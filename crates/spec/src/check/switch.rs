@@ -3,7 +3,12 @@
 use fabricsim_units::{Bytes, Time};
 
 use super::Problem;
-use crate::{Allocation, Arbiter, FlowControlBy, Queueing, RateMismatch, Switch, Switching};
+use crate::{
+    Allocation, Arbiter, Experiment, FlowControlBy, Queueing, RateMismatch, Switch, Switching, name,
+};
+
+/// Priorities of Ethernet.
+const PRIORITIES: u8 = 8;
 
 pub(super) fn check(switch: &Switch) -> Result<(), Problem> {
     head_delay(switch)?;
@@ -107,16 +112,47 @@ pub(super) fn warning(switch: &Switch) -> Option<String> {
 
 fn flow_control(switch: &Switch) -> Result<(), Problem> {
     const KEY: &str = "switch.flow_control";
-    if switch.flow_control == FlowControlBy::Ideal {
-        return Ok(());
+    if switch.allocation == Allocation::Separable && switch.flow_control != FlowControlBy::Ideal {
+        let message = format!("\"{}\" is not for `allocation = \"separable\"`", name(&switch.flow_control));
+        return Err((KEY, message));
+    }
+    match switch.flow_control {
+        FlowControlBy::Ideal => return Ok(()),
+        FlowControlBy::Pause => return pause(switch),
+        FlowControlBy::Packets => {}
     }
     if switch.flow_control_unit != Bytes(64) {
         let unit = switch.flow_control_unit;
         let message = format!("`flow_control_unit` is {unit}: flow-control packets count blocks of 64 B");
         return Err((KEY, message));
     }
-    if switch.allocation == Allocation::Separable {
-        return Err((KEY, "\"packets\" is not for `allocation = \"separable\"`".to_owned()));
+    Ok(())
+}
+
+/// A host with admission control does not say when it has space.
+pub(super) fn pauses_of_hosts(experiment: &Experiment) -> Result<(), Problem> {
+    if experiment.switch.flow_control == FlowControlBy::Pause && experiment.host.response_queue.is_some() {
+        return Err(("host.response_queue", "not with `switch.flow_control = \"pause\"`".to_owned()));
     }
     Ok(())
+}
+
+fn pause(switch: &Switch) -> Result<(), Problem> {
+    if switch.virtual_lanes > PRIORITIES {
+        let lanes = switch.virtual_lanes;
+        let message = format!(
+            "{lanes} lanes are more than the {PRIORITIES} priorities of Ethernet (`flow_control = \"pause\"`)"
+        );
+        return Err(("switch.virtual_lanes", message));
+    }
+    if switch.rate_mismatch == RateMismatch::HoldOutput {
+        let message = "\"pause\" is not for `rate_mismatch = \"hold-output\"`";
+        return Err(("switch.flow_control", message.to_owned()));
+    }
+    match (switch.pause.xon, switch.pause.xoff) {
+        (Some(xon), Some(xoff)) if xon > xoff => {
+            Err(("switch.pause.xon", format!("{xon} is more than `xoff`, {xoff}")))
+        }
+        _ => Ok(()),
+    }
 }

@@ -73,7 +73,11 @@ impl Chain {
     ) -> Option<Time> {
         let lane = context.injection_lanes.filter(|lanes| lanes.count == 1)?.first;
         let is_simple = self.is_plain && !E::ACKNOWLEDGES && self.paths.is_none() && !self.app.is_closed();
-        if !is_simple || endpoint.turns() != 1 || endpoint.has_room(false) || context.ports.flow.is_some() {
+        if !is_simple
+            || endpoint.turns() != 1
+            || endpoint.has_room(false)
+            || context.ports.have_control_frames()
+        {
             return None;
         }
         let Candidate { destination, bytes, .. } = endpoint.candidate(0)?;
