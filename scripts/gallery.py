@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from gallery_connections import rc_dragonfly, rc_incast, rc_lost_packet
+from gallery_ethernet import lossless_ethernet
 from gallery_patterns import (
     dragonfly_routing,
     fat_tree_routing,
@@ -35,7 +36,7 @@ PAGE = ROOT / "docs/gallery.md"
 PICTURES = "gallery"
 INTRODUCTION = """# Gallery
 
-Twenty experiments to begin with. Each is a file in `experiments/gallery/`, runs in
+Twenty-one experiments to begin with. Each is a file in `experiments/gallery/`, runs in
 seconds, and is there to be changed: `--set key=value` replaces a value, `--vary key=a,b,c` runs over several. The
 tables and pictures here come from `python scripts/gallery.py`.
 """
@@ -76,6 +77,7 @@ GALLERY: Mapping[str, Callable[[Path], Shown]] = {
     "rc-dragonfly": rc_dragonfly,
     "rc-incast": rc_incast,
     "rc-lost-packet": rc_lost_packet,
+    "lossless-ethernet": lossless_ethernet,
     "subnet-bring-up": subnet_bring_up,
     "subnet-link-fails": subnet_link_fails,
     "engines-tree": engines_tree,

@@ -20,7 +20,7 @@ CURE = {"routing.algorithm": "dimension-order", "switch.virtual_lanes": 2}
 def test_the_page_shows_every_file(experiments: Path) -> None:
     page = PAGE.read_text(encoding="utf-8")
     files = sorted((experiments / "gallery").glob("*.toml"))
-    assert len(files) == 20
+    assert len(files) == 21
     for file in files:
         assert f"experiments/gallery/{file.name}" in page
     pictures = re.findall(r"\]\((gallery/[^)]+)\)", page)
@@ -35,6 +35,7 @@ QUICK = [
     "torus-link-fails",
     "subnet-link-fails",
     "rc-incast",
+    "lossless-ethernet",
     "engines-tree",
     "engines-torus",
     "training-step",
