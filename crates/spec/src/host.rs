@@ -25,6 +25,25 @@ pub struct Host {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1), extend("x-unit" = "responses", "x-refusal" = "give room for 1 response or more"))]
     pub response_queue: Option<u32>,
+    /// Messages between ranks of a job on the same host (`jobs.ranks_per_host`): over NVLink, PCIe, or shared memory.
+    #[serde(skip_serializing_if = "is_default_local")]
+    pub local: LocalLink,
+}
+
+/// The way between ranks on the same host. It is no part of the network: each rank sends its messages one after the other, whatever others do.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct LocalLink {
+    /// Rate at which a rank sends; by default bytes take no time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Time of a message besides that of its bytes.
+    #[schemars(extend("x-maximum" = "1 s"))]
+    pub latency: Time,
+}
+
+fn is_default_local(local: &LocalLink) -> bool {
+    *local == LocalLink::default()
 }
 
 impl Default for Host {
@@ -35,6 +54,7 @@ impl Default for Host {
             sink: Sink::default(),
             vl_arbitration: None,
             response_queue: None,
+            local: LocalLink::default(),
         }
     }
 }

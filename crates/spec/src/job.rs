@@ -13,13 +13,18 @@ pub struct Job {
     /// A name for tables and plots; by default that of the program.
     #[serde(default)]
     pub name: String,
-    /// Hosts that the ranks are placed on: names, patterns with `*`, groups; by default all. One rank a host.
+    /// Hosts that the ranks are placed on: names, patterns with `*`, groups; by default all. One rank a host, or `ranks_per_host`.
     #[serde(default = "all")]
     pub hosts: Vec<String>,
-    /// Number of ranks, 2 or more; by default one for each of the hosts.
+    /// Number of ranks, 2 or more; by default as many as the hosts have places.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 2), extend("x-unit" = "ranks"))]
     pub ranks: Option<u32>,
+    /// Ranks on each host, such as its accelerators; they are neighbours in number. Messages between them do not enter the network
+    /// (`host.local`).
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[schemars(range(min = 1, max = 256), extend("x-unit" = "ranks"))]
+    pub ranks_per_host: u32,
     /// Placement of ranks on the hosts.
     #[serde(default)]
     pub placement: Placement,
@@ -57,11 +62,16 @@ const fn one() -> u32 {
     1
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_one(number: &u32) -> bool {
+    *number == 1
+}
+
 /// Placement of ranks on hosts, in the order of the list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Placement {
-    /// Rank i on the i-th host. With a list of single hosts: any placement.
+    /// Rank i on the i-th host; with n ranks a host, the first n on the first, and so on. With a list of single hosts: any placement.
     #[default]
     Linear,
     /// On hosts drawn at random from the seed.

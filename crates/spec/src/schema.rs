@@ -184,7 +184,7 @@ mod tests {
         let keys = schema["$defs"]["Host"]["properties"].as_object().unwrap().keys();
         assert_eq!(
             keys.collect::<Vec<_>>(),
-            ["mtu", "open_messages", "sink", "vl_arbitration", "response_queue"]
+            ["mtu", "open_messages", "sink", "vl_arbitration", "response_queue", "local"]
         );
     }
 }

@@ -8,7 +8,7 @@ use fabricsim_units::{HostId, Rate, Time};
 use crate::closed::{Closed, RequestResponse, Requests, Shared};
 use crate::error::ErrorLocation;
 use crate::injection::{self, Timing};
-use crate::job::{self, Job, JobInfo, NO_RANK, Ranks};
+use crate::job::{self, Job, JobInfo, Ranks};
 use crate::multicast::{self, MulticastGroup};
 use crate::partitions::Partitions;
 use crate::pattern::{self, Draw, Plan};
@@ -136,11 +136,8 @@ struct Closing<'a> {
 
 impl Closing<'_> {
     fn of_host(&self, host: HostId, streams: &[MessageStream]) -> Option<Closed> {
-        let ranks = self.jobs.iter().filter_map(|job| {
-            let rank = job.ranks[host.index()];
-            (rank != NO_RANK).then(|| (Arc::clone(job), rank))
-        });
-        let ranks = Ranks::new(ranks);
+        let ranks = self.jobs.iter().flat_map(|job| job.ranks_of(host).map(|rank| (Arc::clone(job), rank)));
+        let ranks = Ranks::new(host, ranks);
         if ranks.is_empty() && !self.everywhere {
             return None;
         }

@@ -149,12 +149,14 @@ pub enum Problem {
     #[error("none of the {0} sources has a destination other than itself: the entry would send nothing")]
     AllSilent(usize),
     /// A number of ranks that the hosts cannot take.
-    #[error("{ranks} ranks do not fit: there is one on each host, and `hosts` stands for {hosts}")]
+    #[error("{ranks} ranks do not fit: there {} on each host, and `hosts` stands for {hosts}", places(*slots))]
     Ranks {
         /// Requested number of ranks.
         ranks: u32,
         /// Number of hosts.
         hosts: usize,
+        /// Ranks that a host takes.
+        slots: u32,
     },
     /// A rank beyond the last.
     #[error("no rank {rank}: must be 0 to {last}")]
@@ -322,4 +324,9 @@ impl ErrorLocation<'_> {
     pub(crate) fn range(&self, key: &str, value: &dyn ToString, allowed: &'static str) -> WorkloadError {
         self.error(key, Problem::Range { value: value.to_string(), allowed })
     }
+}
+
+/// Ranks that a host takes, in words.
+fn places(slots: u32) -> String {
+    if slots == 1 { "is one".to_owned() } else { format!("are {slots}") }
 }

@@ -114,7 +114,7 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(workload: &Workload, network: &'a IdealNetwork<'a>) -> Self {
-        let none = || Ranks::new(std::iter::empty());
+        let none = || Ranks::new(HostId(0), std::iter::empty());
         let host = |source: &crate::Source| Host {
             ranks: source.ranks().map_or_else(none, Ranks::afresh),
             arriving: Vec::new(),
@@ -242,6 +242,37 @@ mod tests {
         let (hosts, latencies) = (hosts(p), vec![Time::ns(10); p as usize]);
         let network = IdealNetwork { rates: &hosts.rates, latencies: &latencies, delay: Time::ns(80) };
         ideal_jobs(&build_all(&hosts, jobs), &network).unwrap()
+    }
+
+    /// A ring of 8 ranks on hosts of 1, 2, 4 and 8: each step waits for the link between two hosts, 100 ns for the bytes and 100 more. On one host no
+    /// message enters the network: a part of 100 B takes 25 ns at 32 Gb/s, and 7 ns of latency.
+    #[test]
+    fn ranks_of_a_host_do_not_use_its_link() {
+        let ring = |slots: u32| {
+            let jobs = format!(
+                "[[jobs]]\nranks = 8\nranks_per_host = {slots}\nprogram.all-reduce = {{ message = '800 B', algorithm = 'ring' }}\n\
+                 [host.local]\nrate = '32 Gb/s'\nlatency = '7 ns'\n"
+            );
+            let found = ideal(8, &jobs)[0];
+            (found.time, found.link)
+        };
+        for slots in [1, 2, 4] {
+            assert_eq!(ring(slots), (Time::ns(14 * 200), Time::ns(14 * 100)), "{slots}");
+        }
+        assert_eq!(ring(8), (Time::ns(14 * 32), Time::ZERO));
+    }
+
+    /// Four ranks on a host send to three others each, one message after the other: 3 x 70 B at 8 Gb/s; the last one arrives 10 ns later.
+    #[test]
+    fn a_rank_sends_its_messages_on_its_host_one_after_the_other() {
+        let jobs = "[[jobs]]\nhosts = ['H0']\nranks_per_host = 4\noutstanding = 3\nprogram.all-to-all = { message = '70 B' }\n\
+            [host.local]\nrate = '8 Gb/s'\nlatency = '10 ns'\n";
+        let found = ideal(2, jobs)[0];
+        // Steps of one message each: they may go beside each other.
+        assert_eq!(found.time, Time::ns(80));
+        let jobs = "[[jobs]]\nhosts = ['H0']\nranks_per_host = 4\nprogram.neighbour-exchange = { grid = [2, 2], message = '70 B' }\n\
+            [host.local]\nrate = '8 Gb/s'\nlatency = '10 ns'\n";
+        assert_eq!(ideal(2, jobs)[0].time, Time::ns(2 * 70 + 10));
     }
 
     fn sequence(p: u32, keys: &str) -> IdealJob {

@@ -51,6 +51,12 @@ fn write(build: &mut Build) {
     if sink != "fast" {
         write_sink(build, sink);
     }
+    if !build.is("job", "none") {
+        let latency = build.mtu;
+        build.draft.section("[host.local]");
+        build.draft.text("rate", "100 Gb/s");
+        build.draft.text("latency", format!("{latency} ps"));
+    }
     write_adapter(build);
     write_mpi(build);
     if build.is("vl_arbitration_of_hosts", "tables") {

@@ -43,6 +43,7 @@ fn write(build: &mut Build) {
     draft.text("name", "job");
     draft.key("hosts", "[\"*\"]");
     draft.key("ranks", ranks);
+    draft.key("ranks_per_host", 1 + ranks % 3);
     match placement {
         "strided" => draft.key("placement", format!("{{ strided = {} }}", draw.range(1, 3))),
         plain => draft.text("placement", plain),

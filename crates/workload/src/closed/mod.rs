@@ -9,14 +9,14 @@ mod queue;
 mod requests;
 mod shared;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use fabricsim_model::Iteration;
 use fabricsim_units::{HostId, Time};
 
 use crate::Message;
-use crate::job::Ranks;
+use crate::job::{LocalMessage, Ranks};
 use crate::programs::Step;
 use crate::stream::MessageStream;
 pub(crate) use queue::Queue;
@@ -59,6 +59,8 @@ pub(crate) struct Out {
     pub(crate) ready: Queue,
     pub(crate) responses: Queue,
     pub(crate) events: Vec<Event>,
+    /// Messages between ranks of the host.
+    pub(crate) local: VecDeque<LocalMessage>,
     /// Step buffer for calls of the program.
     pub(crate) step: Step,
 }

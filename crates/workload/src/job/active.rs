@@ -24,8 +24,8 @@ impl Active {
         self.sends == 0 && self.receives.is_empty()
     }
 
-    /// Bytes from a rank have arrived. True if the step is complete by that.
-    pub(super) fn arrived(&mut self, now: Time, from: u32, bytes: u64) -> bool {
+    /// Bytes from a rank arrive at `at`. True if the step is complete by that.
+    pub(super) fn arrived(&mut self, at: Time, from: u32, bytes: u64) -> bool {
         let Some(place) = self.receives.iter().position(|receive| receive.0 == from) else { return false };
         let left = &mut self.receives[place].1;
         *left -= bytes.min(*left);
@@ -33,7 +33,7 @@ impl Active {
             return false;
         }
         self.receives.swap_remove(place);
-        self.at = self.at.max(now);
+        self.at = self.at.max(at);
         self.is_complete()
     }
 
@@ -45,13 +45,15 @@ impl Active {
     }
 }
 
-/// Bytes of messages for steps that have not begun, by step and sender.
+/// Bytes of messages for steps that have not begun, by step and sender, and the time at which the last have arrived, or will: that of
+/// messages on the same host is known before.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Early(BTreeMap<(u32, u32), u64>);
+pub(super) struct Early(BTreeMap<(u32, u32), (u64, Time)>);
 
 impl Early {
-    pub(super) fn add(&mut self, step: u32, from: u32, bytes: u64) {
-        *self.0.entry((step, from)).or_default() += bytes;
+    pub(super) fn add(&mut self, at: Time, step: u32, from: u32, bytes: u64) {
+        let found = self.0.entry((step, from)).or_default();
+        *found = (found.0 + bytes, found.1.max(at));
     }
 
     /// Begins step `number` at `at`: its messages are to be sent, and those that have arrived are not waited for.
@@ -63,11 +65,13 @@ impl Early {
                 None => receives.push((from, bytes)),
             }
         }
+        let mut latest = at;
         receives.retain_mut(|(from, left)| {
-            let early = self.0.remove(&(number, *from)).unwrap_or_default();
+            let (early, arrived) = self.0.remove(&(number, *from)).unwrap_or_default();
             *left -= early.min(*left);
+            latest = latest.max(arrived);
             *left > 0
         });
-        Active { sends: step.sends.len() as u32, receives, at, compute: step.compute }
+        Active { sends: step.sends.len() as u32, receives, at: latest, compute: step.compute }
     }
 }

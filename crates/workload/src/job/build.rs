@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use fabricsim_spec::{Experiment, Job as Spec, name};
 
+use super::local::LocalRoute;
 use super::{Job, JobInfo, NO_RANK, Schedule, Steps, Work, placement};
 use crate::error::ErrorLocation;
 use crate::programs;
@@ -25,12 +26,12 @@ pub(crate) fn build(
         if jobs.iter().any(|(_, other)| other.name == name) {
             return Err(place.error("name", Problem::SameName(name.to_owned())));
         }
-        let mut job = job(experiment.seed, spec, place, selector, (hosts, first + entry))?;
+        let mut job = job(experiment, spec, place, selector, (hosts, first + entry))?;
         job.after = after(experiment, spec, place)?;
         let info = JobInfo {
             name: name.to_owned(),
             stream: job.stream,
-            ranks: job.hosts.len() as u32,
+            ranks: job.count,
             iterations: job.iterations,
         };
         jobs.push((Arc::new(job), info));
@@ -61,7 +62,7 @@ fn name_of(spec: &Spec) -> &str {
 }
 
 fn job(
-    seed: u64,
+    experiment: &Experiment,
     spec: &Spec,
     place: ErrorLocation<'_>,
     selector: &Selector<'_>,
@@ -69,27 +70,32 @@ fn job(
 ) -> Result<Job, WorkloadError> {
     let number = place.entry as u16;
     let hosts = selector.select(&spec.hosts, &place.key("hosts"))?.hosts;
-    let ranks = spec.ranks.unwrap_or(hosts.len() as u32);
-    if ranks as usize > hosts.len() {
-        return Err(place.error("ranks", Problem::Ranks { ranks, hosts: hosts.len() }));
+    let slots = spec.ranks_per_host;
+    let places = hosts.len() * slots as usize;
+    let ranks = spec.ranks.unwrap_or(places as u32);
+    if ranks as usize > places {
+        return Err(place.error("ranks", Problem::Ranks { ranks, hosts: hosts.len(), slots }));
     }
     if ranks < 2 {
         return Err(place.range("hosts", &format!("{ranks} rank"), "2 ranks or more"));
     }
     let (work, steps) = work(spec, place, ranks)?;
-    if steps.saturating_mul(u64::from(spec.iterations)) > u64::from(u32::MAX) {
+    if steps.saturating_mul(u64::from(spec.iterations)) > Job::most_steps(slots) {
         return Err(place.error("iterations", Problem::TooManySteps { iterations: spec.iterations, steps }));
     }
-    let mut hosts = placement::order(spec.placement, hosts, seed, number);
-    hosts.truncate(ranks as usize);
-    let mut of_host = vec![NO_RANK; all];
-    hosts.iter().enumerate().for_each(|(rank, host)| of_host[host.index()] = rank as u32);
+    let mut hosts = placement::order(spec.placement, hosts, experiment.seed, number);
+    hosts.truncate(ranks.div_ceil(slots) as usize);
+    let mut first_ranks = vec![NO_RANK; all];
+    (0..).step_by(slots as usize).zip(&hosts).for_each(|(rank, host)| first_ranks[host.index()] = rank);
     Ok(Job {
         number,
         stream: stream as u16,
         work,
+        count: ranks,
         hosts,
-        ranks: of_host,
+        first_ranks,
+        slots,
+        local: LocalRoute::new(&experiment.host.local),
         iterations: spec.iterations,
         start: spec.start,
         after: None,

@@ -42,7 +42,9 @@ pub(super) struct Network {
 impl Network {
     pub(super) fn new(workload: Workload) -> Self {
         let (now, in_flight, iterated) = (Time::ZERO, Vec::new(), Vec::new());
-        Self { workload, now, in_flight, answered: 0, iterated, responses: 0 }
+        let mut network = Self { workload, now, in_flight, answered: 0, iterated, responses: 0 };
+        (0..network.workload.sources.len()).for_each(|host| network.note(host));
+        network
     }
 
     /// Handles one event, selected by `pick`. False if there is none.
@@ -109,14 +111,15 @@ proptest! {
     fn every_rank_does_all_iterations(
         program in prop::sample::select(PROGRAMS.to_vec()),
         placement in prop::sample::select(vec!["'linear'", "'random'", "{ strided = 3 }"]),
-        (ranks, iterations, outstanding) in (prop::sample::select(vec![2_u32, 3, 4, 5, 6, 10]), 1_u32..4, 1_u32..4),
+        (ranks, slots) in (prop::sample::select(vec![2_u32, 3, 4, 5, 6, 10]), 1_u32..5),
+        (iterations, outstanding) in (1_u32..4, 1_u32..4),
         picks in prop::collection::vec(any::<u16>(), 1..60),
     ) {
         let program = program.replace("RANKS", &ranks.to_string());
         let outstanding = if program.contains("fft") { outstanding } else { 1 };
         let mut network = Network::new(build_all(&hosts(10), &format!(
             "[[jobs]]\nprogram = {{ {program} }}\nranks = {ranks}\niterations = {iterations}\noutstanding = {outstanding}\n\
-             placement = {placement}\n[[jobs]]\nname = 'other'\nprogram = {{ barrier = {{}} }}\niterations = 2\n"
+             placement = {placement}\nranks_per_host = {slots}\n[[jobs]]\nname = 'other'\nprogram = {{ barrier = {{}} }}\niterations = 2\n"
         )));
         let mut happened = 0_usize;
         while network.step(usize::from(picks[happened % picks.len()]) + happened / picks.len()) {

@@ -4,15 +4,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use fabricsim_model::Iteration;
-use fabricsim_units::{HostId, Time};
+use fabricsim_units::Time;
 
 use super::active::{Active, Early};
-use super::{Job, NO_RANK, Steps};
+use super::{Job, MessageOf, Steps};
 use crate::closed::{Event, Out};
 use crate::programs::After;
-use crate::{Arrival, Message};
 
-/// State of a rank. Steps are counted through all iterations; the number of a step is the tag of its messages.
+/// State of a rank. Steps are counted through all iterations.
 #[derive(Clone, Debug)]
 pub(crate) struct Rank {
     job: Arc<Job>,
@@ -48,11 +47,6 @@ impl Rank {
         }
     }
 
-    /// The stream of its messages.
-    pub(crate) fn stream(&self) -> u16 {
-        self.job.stream
-    }
-
     /// Its job, and its number.
     pub(super) fn job(&self) -> (&Arc<Job>, u32) {
         (&self.job, self.number)
@@ -64,22 +58,19 @@ impl Rank {
         self.go_on(out);
     }
 
-    /// A packet for the rank, or a part of one, has arrived.
-    pub(crate) fn arrived(&mut self, now: Time, arrival: &Arrival, out: &mut Out) {
-        let from = self.job.ranks[arrival.source.index()];
-        debug_assert_ne!(from, NO_RANK, "messages of a job come from its ranks");
-        let bytes = u64::from(arrival.bytes);
-        if arrival.tag >= self.next {
-            return self.early.add(arrival.tag, from, bytes);
+    /// Bytes for the rank arrive at `at`, which may be later than now.
+    pub(super) fn arrived(&mut self, at: Time, of: MessageOf, bytes: u64, out: &mut Out) {
+        if of.step >= self.next {
+            return self.early.add(at, of.step, of.from, bytes);
         }
-        if self.in_progress(arrival.tag).is_some_and(|step| step.arrived(now, from, bytes)) {
+        if self.in_progress(of.step).is_some_and(|step| step.arrived(at, of.from, bytes)) {
             self.go_on(out);
         }
     }
 
-    /// The last byte of a message of step `tag` leaves at `at`, which may be later than now.
-    pub(crate) fn left(&mut self, at: Time, tag: u32, out: &mut Out) {
-        if self.in_progress(tag).is_some_and(|step| step.left(at)) {
+    /// The last byte of a message of a step leaves at `at`, which may be later than now.
+    pub(crate) fn left(&mut self, at: Time, step: u32, out: &mut Out) {
+        if self.in_progress(step).is_some_and(|step| step.left(at)) {
             self.go_on(out);
         }
     }
@@ -133,13 +124,7 @@ impl Rank {
         if within == 0 {
             self.begun = self.complete;
         }
-        for &(to, bytes) in &out.step.sends {
-            self.bytes += bytes;
-            let destination: HostId = job.hosts[to as usize];
-            let message =
-                Message { created: self.complete, destination, bytes, stream: job.stream, tag: self.next };
-            out.ready.push(message);
-        }
+        self.bytes += job.send((self.number, self.next), self.complete, out);
         self.active.push_back(self.early.begin(self.next, self.complete, &out.step));
         self.next += 1;
         true

@@ -6,8 +6,7 @@ use fabricsim_units::Time;
 
 use super::rank::Rank;
 use super::sequence::SequenceRank;
-use super::{Job, Work};
-use crate::Arrival;
+use super::{Job, MessageOf, Work};
 use crate::closed::Out;
 
 /// A rank of a job.
@@ -34,14 +33,6 @@ impl Worker {
         }
     }
 
-    /// The stream of its messages.
-    pub(crate) fn stream(&self) -> u16 {
-        match self {
-            Self::Steps(rank) => rank.stream(),
-            Self::Sequence(rank) => rank.stream(),
-        }
-    }
-
     /// Its job, and the number of its rank.
     pub(super) fn job(&self) -> (&Arc<Job>, u32) {
         match self {
@@ -58,19 +49,19 @@ impl Worker {
         }
     }
 
-    /// A packet for the rank, or a part of one, has arrived.
-    pub(crate) fn arrived(&mut self, now: Time, arrival: &Arrival, out: &mut Out) {
+    /// Bytes for the rank arrive at `at`, which may be later than now.
+    pub(super) fn arrived(&mut self, at: Time, of: MessageOf, bytes: u64, out: &mut Out) {
         match self {
-            Self::Steps(rank) => rank.arrived(now, arrival, out),
-            Self::Sequence(rank) => rank.arrived(now, arrival, out),
+            Self::Steps(rank) => rank.arrived(at, of, bytes, out),
+            Self::Sequence(rank) => rank.arrived(at, of, bytes, out),
         }
     }
 
-    /// The last byte of a message with `tag` leaves at `at`, which may be later than now.
-    pub(crate) fn left(&mut self, at: Time, tag: u32, out: &mut Out) {
+    /// The last byte of a message of a step leaves at `at`, which may be later than now.
+    pub(crate) fn left(&mut self, at: Time, step: u32, out: &mut Out) {
         match self {
-            Self::Steps(rank) => rank.left(at, tag, out),
-            Self::Sequence(rank) => rank.left(at, tag, out),
+            Self::Steps(rank) => rank.left(at, step, out),
+            Self::Sequence(rank) => rank.left(at, step, out),
         }
     }
 }

@@ -42,7 +42,7 @@ impl Chain {
     }
 
     /// Reports answered requests and completed iterations to the observer.
-    fn report_events<B: Observer>(&mut self, now: Time, observer: &mut B) {
+    pub(crate) fn report_events<B: Observer>(&mut self, now: Time, observer: &mut B) {
         for event in self.app.events() {
             match event {
                 Event::Answered { stream, created, .. } => observer.answered(now, stream, created),

@@ -126,7 +126,7 @@ proptest! {
             prop::collection::vec(phase(vec![1, 2, 4, 5]), 0..3),
             prop::collection::vec(phase(vec![1, 2, 4, 5]), 0..3),
         ),
-        (batches, message) in (0_u32..6, 1_u64..200),
+        (batches, message, slots) in (0_u32..6, 1_u64..200, 1_u32..5),
         picks in prop::collection::vec(any::<u16>(), 1..60),
     ) {
         let (text, mut bytes, mut time) = known(&phases, shape);
@@ -147,8 +147,9 @@ proptest! {
         prop_assume!(bytes > 0);
         let Shape(tensor, _, pipeline, expert) = shape;
         let mut network = Network::new(build_all(&hosts(shape.all()), &format!(
-            "[[jobs]]\niterations = {iterations}\nprogram = {{ sequence = {{ tensor = {tensor}, pipeline = {pipeline}, \
-             expert = {expert}, {batched}phases = {text} }} }}\n"
+            "[[jobs]]\niterations = {iterations}\nranks = {}\nranks_per_host = {slots}\nprogram = {{ sequence = {{ tensor = {tensor}, pipeline = {pipeline}, \
+             expert = {expert}, {batched}phases = {text} }} }}\n",
+            shape.all()
         )));
         let mut happened = 0_usize;
         while network.step(usize::from(picks[happened % picks.len()]) + happened / picks.len()) {

@@ -8,10 +8,9 @@ use fabricsim_units::Time;
 use super::{Plan, TRACKS, Work};
 use crate::closed::{Event, Out};
 use crate::job::active::{Active, Early};
-use crate::job::{Job, NO_RANK};
-use crate::{Arrival, Message};
+use crate::job::{Job, MessageOf};
 
-/// State of a rank. The tag of a message is the number of its step, counted through all iterations.
+/// State of a rank. Steps are counted through all iterations.
 #[derive(Clone, Debug)]
 pub(crate) struct SequenceRank {
     job: Arc<Job>,
@@ -59,11 +58,6 @@ impl SequenceRank {
         }
     }
 
-    /// The stream of its messages.
-    pub(in crate::job) fn stream(&self) -> u16 {
-        self.job.stream
-    }
-
     /// Its job, and its number.
     pub(in crate::job) fn job(&self) -> (&Arc<Job>, u32) {
         (&self.job, self.number)
@@ -76,29 +70,26 @@ impl SequenceRank {
         self.go_on(out);
     }
 
-    /// A packet for the rank, or a part of one, has arrived.
-    pub(in crate::job) fn arrived(&mut self, now: Time, arrival: &Arrival, out: &mut Out) {
-        let from = self.job.ranks[arrival.source.index()];
-        debug_assert_ne!(from, NO_RANK, "messages of a job come from its ranks");
-        let bytes = u64::from(arrival.bytes);
-        let Some(step) = self.in_progress(arrival.tag) else {
-            return self.early.add(arrival.tag, from, bytes);
+    /// Bytes for the rank arrive at `at`, which may be later than now.
+    pub(in crate::job) fn arrived(&mut self, at: Time, of: MessageOf, bytes: u64, out: &mut Out) {
+        let Some(step) = self.in_progress(of.step) else {
+            return self.early.add(at, of.step, of.from, bytes);
         };
-        if step.arrived(now, from, bytes) {
+        if step.arrived(at, of.from, bytes) {
             self.go_on(out);
         }
     }
 
-    /// The last byte of a message of step `tag` leaves at `at`, which may be later than now.
-    pub(in crate::job) fn left(&mut self, at: Time, tag: u32, out: &mut Out) {
-        if self.in_progress(tag).is_some_and(|step| step.left(at)) {
+    /// The last byte of a message of a step leaves at `at`, which may be later than now.
+    pub(in crate::job) fn left(&mut self, at: Time, step: u32, out: &mut Out) {
+        if self.in_progress(step).is_some_and(|step| step.left(at)) {
             self.go_on(out);
         }
     }
 
-    fn in_progress(&mut self, tag: u32) -> Option<&mut Active> {
+    fn in_progress(&mut self, step: u32) -> Option<&mut Active> {
         let mut active = self.tracks.iter_mut().filter_map(|track| track.active.as_mut());
-        active.find(|(of, _)| *of == tag).map(|(_, step)| step)
+        active.find(|(of, _)| *of == step).map(|(_, step)| step)
     }
 
     /// Ends all that is complete, and begins all that may begin then.
@@ -198,20 +189,11 @@ impl SequenceRank {
                 for peer in out.step.sends.iter_mut().chain(&mut out.step.receives) {
                     peer.0 = group.rank(self.number, peer.0);
                 }
-                let tag = self.iteration * plan.steps + first + step;
-                self.send(tag, free, out);
-                self.tracks[track].active = Some((tag, self.early.begin(tag, free, &out.step)));
+                let step = self.iteration * plan.steps + first + step;
+                self.bytes += self.job.send((self.number, step), free, out);
+                self.tracks[track].active = Some((step, self.early.begin(step, free, &out.step)));
             }
         }
         true
-    }
-
-    /// Sends the messages of a step.
-    fn send(&mut self, tag: u32, created: Time, out: &mut Out) {
-        for &(to, bytes) in &out.step.sends {
-            self.bytes += bytes;
-            let destination = self.job.hosts[to as usize];
-            out.ready.push(Message { created, destination, bytes, stream: self.job.stream, tag });
-        }
     }
 }

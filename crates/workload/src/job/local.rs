@@ -1,0 +1,39 @@
+//! Messages between ranks on the same host, which do not enter the network.
+
+use fabricsim_spec::LocalLink;
+use fabricsim_units::{Rate, Time};
+
+use super::MessageOf;
+
+/// A message between ranks on the same host. Its times are known as it is sent, and may be later than now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LocalMessage {
+    /// Number of the job.
+    pub(super) job: u16,
+    pub(super) of: MessageOf,
+    pub(super) bytes: u64,
+    /// Its last byte has left.
+    pub(super) left: Time,
+    pub(super) arrived: Time,
+}
+
+/// The way between ranks on the same host.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LocalRoute {
+    rate: Option<Rate>,
+    latency: Time,
+}
+
+impl LocalRoute {
+    pub(super) fn new(spec: &LocalLink) -> Self {
+        Self { rate: spec.rate, latency: spec.latency }
+    }
+
+    /// Departure of a message that a rank sends from `begin` on, and its arrival.
+    pub(super) fn times(&self, begin: Time, bytes: u64) -> (Time, Time) {
+        let time = |rate: Rate| u128::from(bytes) * 8_000_000_000_000 / u128::from(rate.bits_per_second());
+        let ps = self.rate.map_or(0, time);
+        let left = begin.saturating_add(Time(u64::try_from(ps).unwrap_or(u64::MAX)));
+        (left, left.saturating_add(self.latency))
+    }
+}
