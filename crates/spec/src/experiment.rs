@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Adapter, Capture, CongestionControl, Faults, Host, Job, LinkErrors, Links, Measure, Mpi, MulticastGroup,
-    Partition, QueuePairs, Routing, RoutingEngine, Run, SubnetManager, Sweep, Switch, Topology, Traffic,
-    Transport, Tune,
+    Partition, QueuePairs, Routing, RoutingEngine, Run, SubnetManager, Sweep, Switch, Switches, Topology,
+    Traffic, Transport, Tune,
 };
 
 /// One experiment: a network, its traffic, and the measurement.
@@ -31,6 +31,9 @@ pub struct Experiment {
     /// Properties of every switch.
     #[serde(default)]
     pub switch: Switch,
+    /// Switches that have failed.
+    #[serde(default, skip_serializing_if = "Switches::is_empty")]
+    pub switches: Switches,
     /// Sending and receiving at every host.
     #[serde(default)]
     pub host: Host,

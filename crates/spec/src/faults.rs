@@ -16,10 +16,27 @@ pub struct Faults {
     pub waiting: WaitingPackets,
     /// Time after each failure and each return at which the routes are those of the fabric as it is then: the time of a subnet
     /// manager's sweep. By default routes stay as they are. Only for algorithms that find routes around failed links
-    /// (`shortest-path`, and `look-up-tables` while no switch is cut off). Hosts that cannot be reached keep their old routes.
+    /// (`shortest-path`, `opensm`, and `look-up-tables` while no switch is cut off). Hosts that cannot be reached keep their old routes.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-exclusiveMinimum" = "0 s", "x-maximum" = "60 s"))]
     pub reroute_after: Option<Time>,
+}
+
+/// Switches that have failed before the run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Switches {
+    /// Their names. They and all their links carry nothing: `shortest-path` and `opensm` find routes around them, other algorithms are
+    /// refused. Their hosts send nothing, and packets for these are lost.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<String>,
+}
+
+impl Switches {
+    /// True if all work.
+    pub fn is_empty(&self) -> bool {
+        self.failed.is_empty()
+    }
 }
 
 /// A link or a switch that fails.

@@ -30,6 +30,21 @@ pub struct Failure {
     pub until: Time,
 }
 
+/// The switches of `switches.failed`, in its order: they have failed before the run, and never work. `file` names the experiment in messages.
+///
+/// # Errors
+///
+/// A name that no switch has.
+pub fn failed_switches(graph: &Graph, names: &[String], file: &str) -> Result<Vec<Failure>, SpecError> {
+    let failed = names.iter().enumerate().map(|(number, name)| {
+        let found = find_switch(graph, name);
+        let switch = found
+            .map_err(|message| SpecError::at_key(file, &format!("switches.failed.{number}"), message))?;
+        Ok(Failure { what: Failing::Switch(switch), at: Time::ZERO, until: Time::MAX })
+    });
+    failed.collect()
+}
+
 /// The failures of `plan`, in its order. `file` names the experiment in messages.
 ///
 /// # Errors

@@ -23,7 +23,7 @@ pub use build::{build, build_checked};
 pub use builder_input::SizeCheck;
 pub use export::{ExportError, export};
 pub use facts::{Bisection, Facts, facts};
-pub use faults::{Failing, Failure, failing, failures};
+pub use faults::{Failing, Failure, failed_switches, failing, failures};
 pub use file::{Format, overruled, parse};
 pub use graph::{
     DragonflyShape, End, Graph, GridShape, HostNode, HyperXShape, Link, LinkClass, MegaflyShape, Node, Shape,

@@ -74,6 +74,6 @@ class Faults:
     reroute_after: str | None = None
     """Time after each failure and each return at which the routes are those of the fabric as it is then: the
     time of a subnet manager's sweep. By default routes stay as they are. Only for algorithms that find routes
-    around failed links (`shortest-path`, and `look-up-tables` while no switch is cut off). Hosts that cannot
-    be reached keep their old routes. Range: above 0 and at most 60 s.
+    around failed links (`shortest-path`, `opensm`, and `look-up-tables` while no switch is cut off). Hosts
+    that cannot be reached keep their old routes. Range: above 0 and at most 60 s.
     """

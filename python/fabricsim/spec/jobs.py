@@ -43,7 +43,8 @@ PlacementName = Literal[
 ]
 """Placement of ranks on hosts, in the order of the list.
 
-- `linear`: Rank i on the i-th host. With a list of single hosts: any placement.
+- `linear`: Rank i on the i-th host; with n ranks a host, the first n on the first, and so on. With a list of
+  single hosts: any placement.
 - `random`: On hosts drawn at random from the seed.
 """
 
@@ -376,11 +377,17 @@ class Job:
     name: str | None = None
     """A name for tables and plots; by default that of the program. Default: ""."""
     hosts: list[str] | None = None
-    """Hosts that the ranks are placed on: names, patterns with `*`, groups; by default all. One rank a host.
-    Default: ["*"].
+    """Hosts that the ranks are placed on: names, patterns with `*`, groups; by default all. One rank a host,
+    or `ranks_per_host`. Default: ["*"].
     """
     ranks: int | None = None
-    """Number of ranks, 2 or more; by default one for each of the hosts. Range: at least 2. Unit: ranks."""
+    """Number of ranks, 2 or more; by default as many as the hosts have places. Range: at least 2. Unit:
+    ranks.
+    """
+    ranks_per_host: int | None = None
+    """Ranks on each host, such as its accelerators; they are neighbours in number. Messages between them do
+    not enter the network (`host.local`). Range: from 1 to 256. Unit: ranks.
+    """
     placement: Placement | None = None
     """Placement of ranks on the hosts. Default: "linear"."""
     iterations: int | None = None

@@ -25,7 +25,9 @@ __all__ = [
     "LinkParameters",
     "LinkRetry",
     "Links",
+    "LocalLink",
     "PartitionEnforcement",
+    "Pause",
     "Queueing",
     "RateMismatch",
     "SendWhen",
@@ -219,6 +221,7 @@ CreditReturn = Literal[
 FlowControlBy = Literal[
     "ideal",
     "packets",
+    "pause",
 ]
 """Transport of credits.
 
@@ -226,7 +229,28 @@ FlowControlBy = Literal[
 - `packets`: InfiniBand's flow-control packets (section 7.9 of the specification), which take part of the
   link's rate, and which bit errors may lose: 8 bytes for each lane with news. For `flow_control_unit = "64
   B"`, buffers of at most 128 KiB and `allocation = "maximal"`.
+- `pause`: No credits: Ethernet's priority flow control (PFC, IEEE 802.1Qbb). A port pauses a lane of the
+  other end of its link as more than `switch.pause.xoff` is in its buffer, and resumes it, by frames of 84
+  bytes. For at most 8 lanes and `allocation = "maximal"`.
 """
+
+
+@dataclass(frozen=True)
+class Pause:
+    """Thresholds of Ethernet's priority flow control, of each lane of an input buffer. Beyond XOFF there is
+    headroom for what arrives until the other end has stopped.
+    """
+
+    xoff: str | None = None
+    """A lane with more in its buffer is paused. By default what the headroom leaves of the buffer that each
+    link needs, so that nothing is lost; with more than that a packet may find no space, and is lost. Range:
+    from 1 B to 1 GiB.
+    """
+    xon: str | None = None
+    """A paused lane is resumed as no more is left in its buffer; at most `xoff`. By default `xoff` less two
+    of the largest packets. Range: at most 1 GiB.
+    """
+
 
 Arbiter = Literal[
     "round-robin",
@@ -424,6 +448,8 @@ class Switch:
     """Transport of credits from the end of a link that receives packets to the one that sends them. Default:
     "ideal".
     """
+    pause: Pause | None = None
+    """With `flow_control = "pause"`: thresholds of the input buffers."""
     flow_control_period: str | None = None
     """With `flow_control = "packets"`: least time between two flow-control packets of a port for a lane. (The
     specification has only the longest time, 65 536 symbols.) Range: above 0 and at most 1 ms. Default: "200
@@ -494,6 +520,18 @@ class Sink:
 
 
 @dataclass(frozen=True)
+class LocalLink:
+    """The way between ranks on the same host. It is no part of the network: each rank sends its messages one
+    after the other, whatever others do.
+    """
+
+    rate: str | None = None
+    """Rate at which a rank sends; by default bytes take no time."""
+    latency: str | None = None
+    """Time of a message besides that of its bytes. Range: at most 1 s. Default: "0 ns"."""
+
+
+@dataclass(frozen=True)
 class Host:
     """Sending and receiving at every host."""
 
@@ -516,4 +554,8 @@ class Host:
     """Maximum number of pending responses of a host, 1 or more. While this number of responses has been
     created and not wholly sent, requests stay in its input buffer, with the packets behind them on their
     virtual lane. By default no limit. Range: at least 1. Unit: responses.
+    """
+    local: LocalLink | None = None
+    """Messages between ranks of a job on the same host (`jobs.ranks_per_host`): over NVLink, PCIe, or shared
+    memory.
     """

@@ -1,0 +1,91 @@
+//! Switches that have failed before the run.
+
+use crate::common::tables::{numbers, texts};
+use crate::common::{balanced, run, try_prepare};
+use fabricsim_simulation::{Outcome, Status};
+
+/// A torus with shortest paths and traffic from all to all.
+const TORUS: &str = r#"
+topology.torus = { dimensions = [4, 4], hosts_per_switch = 1 }
+[links.all]
+rate = "32 Gb/s"
+latency = "20 ns"
+buffer = "4 KiB"
+[switch]
+virtual_lanes = 8
+router_delay = "50 ns"
+[routing]
+algorithm = "shortest-path"
+lane_policy = "hops"
+[host]
+mtu = "256 B"
+[[traffic]]
+pattern = "uniform"
+injection = "poisson"
+load = 0.3
+message = "1 KiB"
+[run]
+duration = "40 us"
+drain = "empty"
+"#;
+
+/// A switch that has failed before the run: routes go around it from the start, all others get everything, and packets for its host are lost. With the routes of
+/// the whole torus, which a failure at the start has, others lose packets as well.
+#[test]
+fn routes_go_around_switches_that_have_failed_before() {
+    let to_others = |outcome: &Outcome| {
+        let flows = outcome.tables.iter().find(|table| table.name == "flows").unwrap();
+        assert!(flows.columns.iter().any(|column| column.name == "destination"));
+        let lost = outcome.invariants.lost;
+        let to_dead = texts(outcome, "flows", "destination")
+            .iter()
+            .zip(numbers(outcome, "flows", "packets"))
+            .filter(|(name, _)| *name == "H(1,1).0")
+            .map(|(_, packets)| packets)
+            .sum::<f64>();
+        (to_dead, lost.total())
+    };
+    let pairs = ("measure.flows", "pairs");
+    let around = run(TORUS, &[("switches.failed", "[\"S(1,1)\"]"), pairs]);
+    balanced(&around);
+    assert_eq!(around.status, Status::Ok);
+    let (to_dead, lost) = to_others(&around);
+    assert_eq!(to_dead, 0.0);
+    // One of 15 destinations of 15 senders.
+    let share = lost as f64 / around.totals.injected as f64;
+    assert!((share - 1.0 / 15.0).abs() < 0.02, "{share}");
+    let planned = run(TORUS, &[("faults.plan", "[{ switch = \"S(1,1)\", at = \"0 s\" }]"), pairs]);
+    let (_, lost_by_plan) = to_others(&planned);
+    assert!(2 * lost_by_plan > 3 * lost, "{lost_by_plan} {lost}");
+    // Another switch that fails later: its routes go around both.
+    let later = [
+        ("switches.failed", "[\"S(1,1)\"]"),
+        ("faults.plan", "[{ switch = \"S(3,3)\", at = \"10 us\", until = \"20 us\" }]"),
+        ("faults.reroute_after", "1 us"),
+    ];
+    balanced(&run(TORUS, &later));
+}
+
+#[test]
+fn switches_that_cannot_be_gone_around_are_refused() {
+    let refused = |overrides: &[(&str, &str)]| try_prepare(TORUS, overrides).unwrap_err();
+    let unknown = refused(&[("switches.failed", "[\"S(1,9)\"]")]);
+    for part in ["switches.failed.0: `S(1,9)`", "did you mean `S("] {
+        assert!(unknown.contains(part), "{unknown}");
+    }
+    let fixed = [
+        ("switches.failed", "[\"S(1,1)\"]"),
+        ("routing.algorithm", "dimension-order"),
+        ("routing.lane_policy", "dateline"),
+    ];
+    let message = refused(&fixed);
+    assert!(
+        message.contains("switches.failed: the routing algorithm does not find routes around"),
+        "{message}"
+    );
+    let twice = [
+        ("switches.failed", "[\"S(1,1)\"]"),
+        ("faults.plan", "[{ switch = \"S(1,1)\", at = \"1 us\", until = \"2 us\" }]"),
+    ];
+    assert!(refused(&twice).contains("faults.plan.0.switch: the switch has failed before the run"));
+}
