@@ -29,6 +29,10 @@ struct Entry {
     wait: Wait,
     /// Shortest time from what the device does until a completion and until data in memory is visible, once known.
     delays: Option<(Time, Time)>,
+    /// The same until it sees what it waits for, once known.
+    delay: Option<Time>,
+    /// [`Device::changes`] when its time was computed.
+    changes: u64,
     /// Time at which it goes on; [`Time::MAX`]: not known. `None` after something may have changed it.
     at: Option<Time>,
 }
@@ -57,7 +61,15 @@ impl Scheduler {
     pub fn add(&mut self, host: HostId) -> usize {
         let number = self.entries.len();
         let wait = Wait::Until(Time::ZERO);
-        self.entries.push(Entry { host, clock: Time::ZERO, wait, delays: None, at: None });
+        self.entries.push(Entry {
+            host,
+            clock: Time::ZERO,
+            wait,
+            delays: None,
+            delay: None,
+            changes: 0,
+            at: None,
+        });
         self.by_host.entry(host).or_default().push(number);
         self.stale.push(number);
         number
@@ -196,23 +208,29 @@ impl Scheduler {
                 let costs = device.costs();
                 let delays = (costs.completion, costs.receive + costs.payload_write);
                 self.entries[number].delays = Some(delays);
+                self.entries[number].changes = device.changes();
                 self.collect_events(device, host, now);
             }
+            self.entries[number].delay = self.entries[number].least_delay();
             let at = self.goes_on_at(session, number);
             self.entries[number].at = Some(at);
             self.order.insert((at, number));
         }
     }
 
-    /// Computes the times of programs that wait for something, after an advance. Few of them have changed.
+    /// Computes the times of programs that wait for something, after an advance: of those whose devices have changed. Few have.
     fn look_anew<B: Observer>(&mut self, session: &mut Session<B>) {
         let now = session.now();
         for number in 0..self.entries.len() {
-            let Entry { host, at: Some(before), .. } = self.entries[number] else { continue };
+            let Entry { host, changes, at: Some(before), .. } = self.entries[number] else { continue };
             if !self.awaits(number) {
                 continue;
             }
             if let Some(device) = session.engine_mut().device(host) {
+                if device.changes() == changes {
+                    continue;
+                }
+                self.entries[number].changes = device.changes();
                 self.collect_events(device, host, now);
             }
             let at = self.goes_on_at(session, number);
@@ -254,11 +272,15 @@ impl Scheduler {
 
     /// Shortest time from what a device does until a program sees it.
     fn least_delay(&self) -> Time {
-        let delays = self.entries.iter().filter_map(|entry| {
-            let (completion, data) = entry.delays?;
-            let delay = |awaited| if let Awaited::Write(_) = awaited { data } else { completion };
-            Some(entry.wait.awaited().map(delay).min().unwrap_or(completion))
-        });
-        delays.min().unwrap_or_default().max(Time(1))
+        self.entries.iter().filter_map(|entry| entry.delay).min().unwrap_or_default().max(Time(1))
+    }
+}
+
+impl Entry {
+    /// Shortest time from what the device does until the program sees it.
+    fn least_delay(&self) -> Option<Time> {
+        let (completion, data) = self.delays?;
+        let delay = |awaited| if let Awaited::Write(_) = awaited { data } else { completion };
+        Some(self.wait.awaited().map(delay).min().unwrap_or(completion))
     }
 }

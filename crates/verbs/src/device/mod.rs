@@ -126,6 +126,8 @@ pub struct DeviceCounters {
 #[derive(Clone, Debug)]
 pub struct Device {
     host: HostId,
+    /// Number of times that the network has given it something, or taken something from it.
+    changes: u64,
     costs: Costs,
     port: Port,
     /// What it does with packets that have overtaken others of their connection.
@@ -165,6 +167,7 @@ impl Device {
     pub fn new(host: HostId, costs: Costs) -> Self {
         Self {
             host,
+            changes: 0,
             costs,
             port: Port::default(),
             out_of_order: OutOfOrder::Drop,
@@ -201,6 +204,12 @@ impl Device {
     #[must_use]
     pub fn with_out_of_order(self, out_of_order: OutOfOrder) -> Self {
         Self { out_of_order, ..self }
+    }
+
+    /// A number that grows whenever the network gives it a packet, takes one, or a timer expires: while it is the same, nothing that programs wait for
+    /// has come, but for what they do themselves.
+    pub fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// Its port (`ibv_query_port`).

@@ -85,6 +85,7 @@ impl Device {
         data: (u32, Option<&[u8]>),
         now: Time,
     ) {
+        self.changes += 1;
         self.deliver_copies(Origin { host, group, qp: None }, headers, data, now);
     }
 

@@ -25,6 +25,7 @@ impl Device {
         (length, content): (u32, Option<&[u8]>),
         now: Time,
     ) {
+        self.changes += 1;
         let source = source.into();
         let Some(index) = self.index(headers.bth.dest_qp) else {
             let is_general = headers.bth.dest_qp == Qpn::GENERAL_SERVICES;

@@ -49,6 +49,7 @@ impl Device {
 
     /// Sends the packet of a turn.
     pub fn send(&mut self, turn: usize, now: Time) -> Option<Outgoing> {
+        self.changes += 1;
         match self.listed.remove(turn)? {
             (index, Side::Request) => self.send_request(index, now),
             (index, Side::Answer) => self.send_response(index, now),
@@ -96,6 +97,7 @@ impl Device {
 
     /// Sends the packet of [`Device::answer`], or one of the same size.
     pub fn send_answer(&mut self, now: Time) -> Option<Outgoing> {
+        self.changes += 1;
         let Some(index) = self.answering.pop_front() else { return self.send_management() };
         self.send_response(index, now)
     }
@@ -128,6 +130,7 @@ impl Device {
 
     /// Ends of timers, and of fetches, up to `now`.
     pub fn expire(&mut self, now: Time) {
+        self.changes += 1;
         while let Some((index, timer)) = self.timers.take(now) {
             if timer == Timer::Agent {
                 self.run_agent(now);
