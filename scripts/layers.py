@@ -36,6 +36,9 @@ What happens to a message of {length} bytes between two adapters, from the call 
 [program of verbs](verbs.md) for each, captures both links and writes the page; a test writes it again and compares. The fabric is that of [`fabricsim perftest`](perftest.md): two ConnectX-3 FDR
 adapters, `H0` and `H1`, at a switch.
 
+*Scope and limits*: a SEND, a WRITE, a READ and two losses on a reliable connection (RC), with no other traffic on the links. Most of the adapter's times are calibrated or assumed
+([sources](../design/verbs.md#times)).
+
 | layer | what it does with the message | keys of its times |
 |---|---|---|
 | program | calls `post_send`, polls for the completion | `adapter.post`, `adapter.poll` |

@@ -198,15 +198,36 @@ MODELS = {
         "infiniband-subnets",
     ),
     *("link-layer", "low-diameter", "mpi", "multicast", "quality-of-service", "session", "subnet-manager"),
-    *("traces", "transport", "workloads"),
+    *(
+        "traces",
+        "transport",
+        "workloads",
+        "ethernet",
+        "queue-pairs",
+        "verbs",
+        "layers",
+        "perftest",
+        "packets",
+    ),
+    *("own-traffic", "viewer"),
 }
 """Pages of the guide about a part of the model."""
+NO_MODEL = {"adding-parts", "generated-experiments", "questions", "session", "settings"}
+"""Pages of the design about something else."""
 
 
 @pytest.mark.parametrize("name", sorted(MODELS))
 def test_a_page_about_the_model_begins_with_its_limits(name: str) -> None:
     head, _, _ = (ROOT / f"docs/guide/{name}.md").read_text().partition("\n## ")
     assert "\n\n*Scope and limits*: " in head
+
+
+def test_a_page_about_the_design_of_a_model_begins_with_its_limits() -> None:
+    pages = {page.stem: page for page in (ROOT / "docs/design").glob("*.md")}
+    assert pages.keys() > NO_MODEL
+    for name in sorted(pages.keys() - NO_MODEL):
+        head, _, _ = pages[name].read_text().partition("\n## ")
+        assert "\n\n*Scope and limits*: " in head, name
 
 
 def test_the_search_needs_no_server_and_no_network() -> None:

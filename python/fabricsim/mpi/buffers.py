@@ -144,7 +144,7 @@ def _parts_of_contiguous(message: Any) -> tuple[Any, int | None, int]:
 
 
 def target_of(data: Data) -> tuple[memoryview, Block | None]:
-    """Bytes to receive into, and the elements to which they have to be written afterwards, if they have to."""
+    """Bytes to receive into, and the elements to which they are written afterwards, if any."""
     if type(data) is memoryview:
         return data, None
     target, is_packed = data.target()
