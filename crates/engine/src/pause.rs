@@ -3,15 +3,20 @@
 use std::cmp::Reverse;
 
 use fabricsim_fabric::pause::{PAUSE_BYTES, PauseThresholds};
-use fabricsim_spec::{Experiment, FlowControlBy, LinkParameters, SpecError, Switching};
+use fabricsim_spec::{
+    Experiment, FlowControlBy, LinkParameters, MessageSize, SizeDistribution, SpecError, Switching,
+};
 use fabricsim_topology::{Graph, Node};
 use fabricsim_units::{Bytes, LinkId, Time};
 
 use crate::assembly::has_limited_sinks;
 use crate::prepare::Prepared;
 
-/// Smallest frame of Ethernet. Smaller packets may need more headroom, since each takes whole blocks.
-const SMALLEST: u64 = 64;
+/// Smallest frame of Ethernet.
+const SMALLEST_FRAME: u64 = 64;
+
+/// Largest buffer.
+const LARGEST: u64 = 1 << 30;
 
 /// What an input buffer can hold, in blocks.
 struct Buffer<'a> {
@@ -53,8 +58,14 @@ impl Buffer<'_> {
         let time = self.link.latency * 2 + router + stored + packet.max(frame) + frame + switch.credit_delay;
         let bits = u128::from(time.0 + 1) * u128::from(self.link.rate.bits_per_second());
         let bytes = (bits.div_ceil(8_000_000_000_000) as u64).saturating_add(largest.into());
-        let rounded = u128::from(bytes) * u128::from(SMALLEST + self.unit() - 1) / u128::from(SMALLEST);
+        let smallest = smallest_packet(self.experiment) + self.link.packet_overhead.0;
+        let rounded = u128::from(bytes) * u128::from(smallest + self.unit() - 1) / u128::from(smallest);
         self.blocks(rounded.min(u128::from(u64::MAX)) as u64).saturating_add(1)
+    }
+
+    /// A size in whole KiB that is at least as large as a number of blocks.
+    fn in_kib(&self, blocks: u64) -> Bytes {
+        Bytes(self.bytes(blocks).0.div_ceil(1024).saturating_mul(1024))
     }
 
     /// XOFF and XON.
@@ -76,21 +87,30 @@ impl Buffer<'_> {
         let (needed, room) = (self.headroom(), self.capacity().saturating_sub(xoff));
         let buffer = self.link.buffer;
         if self.experiment.switch.pause.xoff.is_none() && xoff < self.packet() {
-            let least = self.bytes(needed.saturating_add(self.packet()));
+            let least = self.in_kib(needed.saturating_add(self.packet()));
+            let remedy = if least.0 > LARGEST {
+                "no buffer is as large: give shorter latencies"
+            } else {
+                "give it that (links.all.buffer, or the key that sets it), or give switch.pause.xoff"
+            };
             let message = format!(
-                "the buffer of {name} has {buffer} for each lane: pauses need {} of headroom and a packet, {least} in all; \
-                 give links.all.buffer that, or switch.pause.xoff",
-                self.bytes(needed),
+                "the buffer of {name} has {buffer} for each lane: pauses need {} of headroom and a packet, {least} in all; {remedy}",
+                self.in_kib(needed),
             );
             return Some(("switch.flow_control", message));
         }
         if room == 0 {
-            let message =
-                format!("leaves no headroom in the buffer of {name}, which has {buffer} for each lane");
+            let message = format!(
+                "leaves no headroom in the buffer of {name}, which has {buffer} for each lane: pauses need {}; give less, or a larger buffer",
+                self.in_kib(needed)
+            );
             return Some(("switch.pause.xoff", message));
         }
         if xon > xoff {
-            let message = format!("is more than XOFF, which is {} at {name}", self.bytes(xoff));
+            let message = format!(
+                "is more than XOFF, which is {} at {name}: give less, or give switch.pause.xoff",
+                self.bytes(xoff)
+            );
             return Some(("switch.pause.xon", message));
         }
         if room < needed && has_limited_sinks(self.experiment) && matches!(self.receiver, Node::Host(_)) {
@@ -102,6 +122,26 @@ impl Buffer<'_> {
             return Some(("switch.pause.xoff", message));
         }
         None
+    }
+}
+
+/// The smallest packet of the traffic, of which each takes whole blocks: a frame, unless messages are smaller.
+fn smallest_packet(experiment: &Experiment) -> u64 {
+    let messages = experiment.traffic.iter().map(|entry| &entry.message);
+    let responses =
+        experiment.traffic.iter().filter_map(|entry| entry.response.as_ref().map(|of| &of.message));
+    let smallest = messages.chain(responses).map(|size| smallest_message(size).0);
+    smallest.chain([experiment.host.mtu.0]).fold(SMALLEST_FRAME, u64::min).max(1)
+}
+
+fn smallest_message(size: &MessageSize) -> Bytes {
+    match size {
+        MessageSize::Fixed(bytes) => *bytes,
+        MessageSize::Drawn(SizeDistribution::Uniform { min, .. }) => *min,
+        MessageSize::Drawn(SizeDistribution::Choice(sizes)) => {
+            sizes.iter().map(|size| size.size).min().unwrap_or(Bytes(1))
+        }
+        MessageSize::Drawn(SizeDistribution::Exponential { .. }) => Bytes(1),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fabricsim_engine::Prepared;
-use fabricsim_spec::{Experiment, OrderingMode, Topology};
+use fabricsim_spec::{Experiment, FlowControlBy, OrderingMode, Topology};
 
 /// Warnings about settings that are allowed and probably not intended.
 pub fn setting_warnings(prepared: &Prepared) -> Vec<String> {
@@ -15,9 +15,10 @@ pub fn setting_warnings(prepared: &Prepared) -> Vec<String> {
 }
 
 /// The same for an experiment of which no network is built: one in a graph file is read. `None` if they depend on the network, since there is an
-/// ordering protocol. A wrong experiment has an error, and no warnings beside it.
+/// ordering protocol, or pauses. A wrong experiment has an error, and no warnings beside it.
 pub fn early_warnings(experiment: &Experiment, base: &Path, file: &str) -> Option<Vec<String>> {
-    if experiment.transport.mode != OrderingMode::None {
+    let has_pauses = experiment.switch.flow_control == FlowControlBy::Pause;
+    if has_pauses || experiment.transport.mode != OrderingMode::None {
         return None;
     }
     if fabricsim_spec::check(experiment, file).is_err() {

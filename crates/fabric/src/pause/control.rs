@@ -105,11 +105,15 @@ impl PauseControl {
     fn resumes_at(&self, port: u32, place: usize) -> Option<Time> {
         let lane = &self.lanes[place];
         let thresholds = self.ports[port as usize].thresholds;
-        let at = if lane.is_paused {
-            self.ramps.earliest(&lane.space, thresholds.capacity - thresholds.xon)
-        } else {
-            Time::MAX
-        };
+        let needed = thresholds.capacity - thresholds.xon;
+        if !lane.is_paused {
+            return None;
+        }
+        if lane.space.free >= needed {
+            // The frame waits for the link.
+            return Some(Time::ZERO);
+        }
+        let at = self.ramps.earliest(&lane.space, needed);
         (at < Time::MAX).then_some(at)
     }
 

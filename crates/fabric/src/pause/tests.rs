@@ -114,4 +114,52 @@ proptest! {
             prop_assert_eq!(control.accounted(0, 1), (20 - held, 20));
         }
     }
+
+    /// Packets that leave side by side, each over some time, while the link is busy now and then: blocks are conserved, and in the end, when all have
+    /// left, no lane is paused.
+    #[test]
+    fn a_lane_is_resumed_whatever_leaves_beside_each_other(
+        steps in prop::collection::vec((1_u32..6, 1_u64..40, any::<bool>(), any::<bool>()), 1..200),
+    ) {
+        let (mut control, mut now, mut waiting) = (control(), 0, 0);
+        let mut paused = false;
+        let rate = ByteTime::spread(Time(UNIT.into()), UNIT);
+        let leave = |control: &mut PauseControl, blocks: u32, now: u64| {
+            let ramp = Ramp { base: Time(now), byte_time: rate, bytes: blocks * UNIT, blocks };
+            let _ = control.release(0, LANE, ramp, Time(now));
+        };
+        let look = |control: &mut PauseControl, paused: &mut bool, now: u64, is_busy: bool| {
+            if !control.is_due(0, Time(now)) {
+                return;
+            }
+            let frame = control.frame(0, Time(now));
+            if !frame.is_empty() && is_busy {
+                return control.wait(0, Time(now + 30));
+            }
+            control.sent(0, frame);
+            *paused = (*paused || frame.paused != 0) && frame.resumed == 0;
+            let _ = control.next(0, Time(now));
+        };
+        for (blocks, wait, arrives, is_busy) in steps {
+            for _ in 0..wait {
+                now += 1;
+                look(&mut control, &mut paused, now, is_busy);
+            }
+            if arrives && control.admit(0, LANE, blocks, Time(now)).has_space {
+                waiting += blocks;
+            } else if waiting >= blocks {
+                leave(&mut control, blocks, now);
+                waiting -= blocks;
+            }
+        }
+        if waiting > 0 {
+            leave(&mut control, waiting, now);
+        }
+        for _ in 0..3000 {
+            now += 1;
+            look(&mut control, &mut paused, now, false);
+        }
+        prop_assert!(!paused);
+        prop_assert_eq!(control.accounted(0, 1), (20, 20));
+    }
 }

@@ -132,7 +132,8 @@ fn flow_control(switch: &Switch) -> Result<(), Problem> {
 /// A host with admission control does not say when it has space.
 pub(super) fn pauses_of_hosts(experiment: &Experiment) -> Result<(), Problem> {
     if experiment.switch.flow_control == FlowControlBy::Pause && experiment.host.response_queue.is_some() {
-        return Err(("host.response_queue", "not with `switch.flow_control = \"pause\"`".to_owned()));
+        let message = "not with `switch.flow_control = \"pause\"`: hosts with admission control pause nothing; leave it out";
+        return Err(("host.response_queue", message.to_owned()));
     }
     Ok(())
 }
