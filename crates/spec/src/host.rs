@@ -30,7 +30,8 @@ pub struct Host {
     pub local: LocalLink,
 }
 
-/// The way between ranks on the same host. It is no part of the network: each rank sends its messages one after the other, whatever others do.
+/// The way between ranks on the same host. It is no part of the network: each rank sends its messages one after the other, whatever other ranks do. What
+/// a sequence does beside its computing (`overlap`), and the messages of its pipeline, have each a way of their own.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LocalLink {

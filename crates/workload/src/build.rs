@@ -36,6 +36,25 @@ pub struct Workload {
     pub groups: Vec<MulticastGroup>,
 }
 
+impl Workload {
+    /// Leaves hosts out that take no part: they send nothing. Messages for them stay.
+    ///
+    /// # Errors
+    ///
+    /// The name of a job, and the host, if it has a rank there: it would never end.
+    pub fn leave_out(&mut self, hosts: impl Iterator<Item = HostId>) -> Result<(), (String, HostId)> {
+        for host in hosts {
+            let source = &mut self.sources[host.index()];
+            let stream = source.ranks().and_then(|ranks| ranks.streams().next());
+            if let Some(job) = self.jobs.iter().find(|job| Some(job.stream) == stream) {
+                return Err((job.name.clone(), host));
+            }
+            *source = Source::new(Vec::new(), None);
+        }
+        Ok(())
+    }
+}
+
 /// Builds the sources of `experiment` on `hosts`; `file` is the experiment's name in errors. An experiment without
 /// traffic gives sources without streams. Its values are those that [`fabricsim_spec::check`] allows.
 pub fn build(experiment: &Experiment, hosts: &Hosts, file: &str) -> Result<Workload, WorkloadError> {

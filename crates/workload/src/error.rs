@@ -241,13 +241,16 @@ pub enum Problem {
     },
     /// More steps than step numbers.
     #[error(
-        "{iterations} iterations of {steps} steps each are too many: at most 4294967295 steps are allowed"
+        "{iterations} iterations of {steps} steps each are too many: at most {most} steps are allowed{}",
+        if *most < u64::from(u32::MAX) { "; with fewer `ranks_per_host` there may be more" } else { "" }
     )]
     TooManySteps {
         /// Iterations.
         iterations: u32,
         /// Steps of each.
         steps: u64,
+        /// Most steps.
+        most: u64,
     },
     /// A job after one that is not there.
     #[error("\"{name}\" is not the name of a job before this one: {}", jobs(.before))]

@@ -80,8 +80,9 @@ fn job(
         return Err(place.range("hosts", &format!("{ranks} rank"), "2 ranks or more"));
     }
     let (work, steps) = work(spec, place, ranks)?;
-    if steps.saturating_mul(u64::from(spec.iterations)) > Job::most_steps(slots) {
-        return Err(place.error("iterations", Problem::TooManySteps { iterations: spec.iterations, steps }));
+    let (iterations, most) = (spec.iterations, Job::most_steps(slots));
+    if steps.saturating_mul(u64::from(iterations)) > most {
+        return Err(place.error("iterations", Problem::TooManySteps { iterations, steps, most }));
     }
     let mut hosts = placement::order(spec.placement, hosts, experiment.seed, number);
     hosts.truncate(ranks.div_ceil(slots) as usize);

@@ -101,15 +101,16 @@ impl Job {
         (of.step * self.slots + of.from % self.slots) * self.slots + of.to % self.slots
     }
 
-    /// Sends the messages of a step of the rank `from`: into the network, or to ranks on the same host, one after the other. Returns their bytes.
-    fn send(&self, (from, step): (u32, u32), created: Time, out: &mut Out) -> u64 {
-        let (own, mut free, mut sent) = (self.host(from), created, 0);
+    /// Sends the messages of a step of the rank `from`: into the network, or to ranks on the same host, one after the other from `free` on. That is
+    /// then the time at which the last of these has left. Returns their bytes.
+    fn send(&self, (from, step): (u32, u32), created: Time, free: &mut Time, out: &mut Out) -> u64 {
+        let (own, mut sent) = (self.host(from), 0);
         for &(to, bytes) in &out.step.sends {
             sent += bytes;
             let (of, destination) = (MessageOf { from, to, step }, self.host(to));
             if destination == own {
-                let (left, arrived) = self.local.times(free, bytes);
-                free = left;
+                let (left, arrived) = self.local.times(created.max(*free), bytes);
+                *free = left;
                 out.local.push_back(LocalMessage { job: self.number, of, bytes, left, arrived });
             } else {
                 let tag = self.tag(of);

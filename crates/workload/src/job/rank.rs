@@ -22,6 +22,8 @@ pub(crate) struct Rank {
     /// The steps in progress, in order and without gaps: those before them are complete.
     active: VecDeque<Active>,
     early: Early,
+    /// Time at which its last message to a rank on its host has left.
+    local_free: Time,
     /// Time at which the last step before those in progress was complete, its computing included.
     complete: Time,
     /// Begin of the iteration, and bytes sent and time computed in it so far.
@@ -39,6 +41,7 @@ impl Rank {
             next: 0,
             active: VecDeque::new(),
             early: Early::default(),
+            local_free: Time::ZERO,
             complete: job.start,
             begun: job.start,
             bytes: 0,
@@ -124,7 +127,7 @@ impl Rank {
         if within == 0 {
             self.begun = self.complete;
         }
-        self.bytes += job.send((self.number, self.next), self.complete, out);
+        self.bytes += job.send((self.number, self.next), self.complete, &mut self.local_free, out);
         self.active.push_back(self.early.begin(self.next, self.complete, &out.step));
         self.next += 1;
         true

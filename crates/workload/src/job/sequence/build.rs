@@ -36,7 +36,10 @@ impl Schedule {
             return Err(place.error(key, Problem::SilentSequence));
         }
         let Ok(all) = u32::try_from(steps) else {
-            return Err(place.error("iterations", Problem::TooManySteps { iterations: 1, steps }));
+            return Err(place.error(
+                "iterations",
+                Problem::TooManySteps { iterations: 1, steps, most: u64::from(u32::MAX) },
+            ));
         };
         let plan = |stage| Arc::new(Plan::new(stage, stages, pipelined.as_ref(), &phases, all));
         Ok(Self { plans: (0..stages.size).map(plan).collect(), stages, steps })

@@ -35,6 +35,8 @@ struct Track {
     step: u32,
     /// Time at which what it did last was complete.
     free: Time,
+    /// Time at which its last message to a rank on the same host has left.
+    local_free: Time,
     active: Option<(u32, Active)>,
 }
 
@@ -42,7 +44,7 @@ impl SequenceRank {
     /// A rank that has not begun.
     pub(in crate::job) fn new(job: Arc<Job>, plan: Arc<Plan>, number: u32) -> Self {
         let free = job.start;
-        let track = || Track { place: 0, step: 0, free, active: None };
+        let track = || Track { place: 0, step: 0, free, local_free: Time::ZERO, active: None };
         let complete = vec![Time::MAX; plan.actions.len()];
         Self {
             number,
@@ -126,7 +128,7 @@ impl SequenceRank {
         self.begun = end;
         self.complete.fill(Time::MAX);
         for track in &mut self.tracks {
-            *track = Track { place: 0, step: 0, free: end, active: None };
+            *track = Track { place: 0, step: 0, free: end, local_free: Time::ZERO, active: None };
         }
     }
 
@@ -190,7 +192,8 @@ impl SequenceRank {
                     peer.0 = group.rank(self.number, peer.0);
                 }
                 let step = self.iteration * plan.steps + first + step;
-                self.bytes += self.job.send((self.number, step), free, out);
+                let local_free = &mut self.tracks[track].local_free;
+                self.bytes += self.job.send((self.number, step), free, local_free, out);
                 self.tracks[track].active = Some((step, self.early.begin(step, free, &out.step)));
             }
         }
