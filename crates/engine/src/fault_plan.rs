@@ -6,8 +6,8 @@ use std::sync::Arc;
 use fabricsim_routing::{MulticastTables, Router, RoutingError, check_reroutes, reroute};
 use fabricsim_spec::{Experiment, SpecError, WaitingPackets};
 use fabricsim_topology::{Failing, Failure, Graph, failed_links, failed_switches, failures};
-use fabricsim_units::{LinkId, SwitchId, Time};
-use fabricsim_workload::MulticastGroup;
+use fabricsim_units::{HostId, LinkId, SwitchId, Time};
+use fabricsim_workload::{MulticastGroup, Workload};
 
 use crate::prepare::trees;
 
@@ -140,9 +140,36 @@ pub(crate) fn first_routes(
         let message = "a subnet manager discovers all switches at the start: give `faults.plan` with failures at a time instead";
         return Err(SpecError::at_key(file, "switches.failed", message));
     }
-    check_reroutes(experiment, graph, &router, file).map_err(of_switches)?;
+    let is_by_tables = matches!(router, Router::LookUpTables(_));
+    if is_by_tables || check_reroutes(experiment, graph, &router, file).is_err() {
+        let message = "the routing algorithm does not find routes around failed switches: set `routing.algorithm` to \"shortest-path\" with \
+                       `lane_policy = \"hops\"`, or to \"opensm\"";
+        return Err(SpecError::at_key(file, "switches.failed", message));
+    }
     let failed = failed_at_start(experiment, graph, file)?;
     reroute(experiment, graph, &router, &failed, file).map_err(of_switches)
+}
+
+/// Leaves the hosts of failed switches out of the traffic; refuses jobs that have ranks on them.
+pub(crate) fn leave_out_failed(
+    experiment: &Experiment,
+    graph: &Graph,
+    workload: &mut Workload,
+    file: &str,
+) -> Result<(), SpecError> {
+    let failed: BTreeSet<LinkId> = failed_switches(graph, &experiment.switches.failed, file)?
+        .iter()
+        .filter_map(|failure| if let Failing::Switch(switch) = failure.what { Some(switch) } else { None })
+        .flat_map(|switch| graph.switches[switch.index()].ports.iter().copied())
+        .collect();
+    let hosts = graph.hosts.iter().zip(0..).filter(|(host, _)| failed.contains(&host.link));
+    workload.leave_out(hosts.map(|(_, number)| HostId(number))).map_err(|(job, host)| {
+        let message = format!(
+            "job `{job}` has a rank on {}, whose switch has failed: give `jobs.hosts` without it",
+            graph.hosts[host.index()].name
+        );
+        SpecError::at_key(file, "switches.failed", message)
+    })
 }
 
 /// Links that do not work at `at`, in order: those of `initially`, those that have failed, and those of failed switches.

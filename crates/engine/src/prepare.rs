@@ -15,7 +15,7 @@ use fabricsim_workload::{
 };
 
 use crate::ages::AgingBuilder;
-use crate::fault_plan::{FaultPlan, failed_at_start, first_routes};
+use crate::fault_plan::{FaultPlan, failed_at_start, first_routes, leave_out_failed};
 use crate::subnet_plan::SubnetPlan;
 use crate::{Assembly, Engine};
 
@@ -115,7 +115,8 @@ impl Prepared {
         let router = fabricsim_routing::build(&experiment, &graph, base, file)?;
         let router = Arc::new(first_routes(&experiment, &graph, router, file)?);
         begin(BuildStep::Workload)?;
-        let workload = fabricsim_workload::build(&experiment, &hosts(&graph), file)?;
+        let mut workload = fabricsim_workload::build(&experiment, &hosts(&graph), file)?;
+        leave_out_failed(&experiment, &graph, &mut workload, file)?;
         let mut subnet = SubnetPlan::new(&experiment, &graph, &workload.groups, file)?;
         if let (Some(plan), Some(partitions)) = (&mut subnet, &workload.partitions) {
             *plan = Arc::clone(plan).with_partitions((&experiment, &graph), partitions, file)?;

@@ -51,7 +51,10 @@ fn routes_go_around_switches_that_have_failed_before() {
     assert_eq!(around.status, Status::Ok);
     let (to_dead, lost) = to_others(&around);
     assert_eq!(to_dead, 0.0);
-    // One of 15 destinations of 15 senders.
+    // Its host sends and offers nothing. One of 15 destinations of 15 senders.
+    let hosts = texts(&around, "hosts", "host");
+    let dead = hosts.iter().position(|name| name == "H(1,1).0").unwrap();
+    assert_eq!(numbers(&around, "hosts", "offered_gbps")[dead], 0.0);
     let share = lost as f64 / around.totals.injected as f64;
     assert!((share - 1.0 / 15.0).abs() < 0.02, "{share}");
     let planned = run(TORUS, &[("faults.plan", "[{ switch = \"S(1,1)\", at = \"0 s\" }]"), pairs]);
@@ -83,6 +86,18 @@ fn switches_that_cannot_be_gone_around_are_refused() {
         message.contains("switches.failed: the routing algorithm does not find routes around"),
         "{message}"
     );
+    let job = [
+        ("switches.failed", "[\"S(1,1)\"]"),
+        ("jobs", "[{ name = 'step', hosts = ['H(0,1).0', 'H(1,1).0'], program = { barrier = {} } }]"),
+    ];
+    let message = refused(&job);
+    assert!(message.contains("job `step` has a rank on H(1,1).0, whose switch has failed"), "{message}");
+    let tables = [
+        ("switches.failed", "[\"S(1,1)\"]"),
+        ("routing.algorithm", "look-up-tables"),
+        ("routing.lane_policy", "dateline"),
+    ];
+    assert!(refused(&tables).contains("does not find routes around failed switches"));
     let twice = [
         ("switches.failed", "[\"S(1,1)\"]"),
         ("faults.plan", "[{ switch = \"S(1,1)\", at = \"1 us\", until = \"2 us\" }]"),
