@@ -26,7 +26,7 @@ from fabricsim.cli.state import (
     warn,
 )
 from fabricsim.cli.tables import print_result
-from fabricsim.errors import FabricsimError
+from fabricsim.errors import FabricsimError, InputError
 from fabricsim.hot_links import as_dicts
 from fabricsim.results import Result
 from fabricsim.run import NotStoredError
@@ -98,19 +98,26 @@ def run(
                 )
         except NotStoredError as error:
             failed, result = error, error.result
-    _print(experiment, result, warnings, bound=bound, json=json)
+    unreached = _print(experiment, result, warnings, bound=bound, json=json)
     if failed is not None:
         raise failed
+    if unreached is not None:
+        raise unreached
     _finish(result, json, pictures)
 
 
-def _print(experiment: Experiment, result: Result, warnings: list[str], *, bound: bool, json: bool) -> None:
-    """Prints a run, and with `bound` what part of its bound it reached."""
-    part = None
+def _print(
+    experiment: Experiment, result: Result, warnings: list[str], *, bound: bool, json: bool
+) -> InputError | None:
+    """Prints a run, and with `bound` what part of its bound it reached; returns the reason if that is not known."""
+    part, unknown = None, None
     if bound:
         from fabricsim.cli.bound import print_reached, reached  # noqa: PLC0415 - only with --bound
 
-        part = reached(experiment, result)
+        try:
+            part = reached(experiment, result)
+        except InputError as error:
+            unknown = error
     show(
         json,
         lambda: {
@@ -123,6 +130,7 @@ def _print(experiment: Experiment, result: Result, warnings: list[str], *, bound
     )
     if part is not None and not json:
         print_reached(part, output())
+    return unknown
 
 
 def _finish(result: Result, json: bool, pictures: Drawing | None) -> None:
