@@ -36,7 +36,7 @@ const MODULES: [Module; 15] = [
     module("mpi", "Protocols and processor times of MPI.", &["Mpi"]),
     module("topologies", "Kinds of topologies.", &["Topology"]),
     module("congestion", "Congestion control.", &["CongestionControl"]),
-    module("faults", "Links and switches that fail while traffic flows.", &["Faults"]),
+    module("faults", "Links and switches that fail while traffic flows.", &["Faults", "Switches"]),
     module("subnet_manager", "InfiniBand's subnet manager in packets.", &["SubnetManager"]),
     module("jobs", "Jobs: parallel programs whose ranks wait for each other.", &["Job"]),
     module("network", "Links, switches and hosts.", &["Links", "Switch", "Host"]),

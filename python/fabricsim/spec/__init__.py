@@ -13,7 +13,7 @@ from fabricsim.spec.congestion import (
     Swift,
 )
 from fabricsim.spec.experiment import Experiment, as_experiment
-from fabricsim.spec.faults import Fault, Faults
+from fabricsim.spec.faults import Fault, Faults, Switches
 from fabricsim.spec.jobs import (
     AllGather,
     AllReduce,
@@ -163,6 +163,7 @@ __all__ = [
     "SubnetManager",
     "Swift",
     "Switch",
+    "Switches",
     "To",
     "Topology",
     "Torus",

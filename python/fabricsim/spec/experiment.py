@@ -19,7 +19,7 @@ from fabricsim.native_types import Overrides
 from fabricsim.shown import Shown
 from fabricsim.spec.adapter import Adapter
 from fabricsim.spec.congestion import CongestionControl
-from fabricsim.spec.faults import Faults
+from fabricsim.spec.faults import Faults, Switches
 from fabricsim.spec.jobs import Job
 from fabricsim.spec.measurement import Capture, Measure, Run
 from fabricsim.spec.mpi import Mpi
@@ -85,6 +85,7 @@ class Experiment(Shown):
         seed: int | None = None,
         links: Links | None = None,
         switch: Switch | None = None,
+        switches: Switches | None = None,
         host: Host | None = None,
         transport: Transport | None = None,
         queue_pairs: QueuePairs | None = None,
@@ -111,6 +112,7 @@ class Experiment(Shown):
             "topology": topology,
             "links": links,
             "switch": switch,
+            "switches": switches,
             "host": host,
             "transport": transport,
             "queue_pairs": queue_pairs,

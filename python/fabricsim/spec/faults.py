@@ -14,6 +14,7 @@ __all__ = [
     "Fault",
     "Faults",
     "Losing",
+    "Switches",
     "WaitingPackets",
 ]
 
@@ -76,4 +77,14 @@ class Faults:
     time of a subnet manager's sweep. By default routes stay as they are. Only for algorithms that find routes
     around failed links (`shortest-path`, `opensm`, and `look-up-tables` while no switch is cut off). Hosts
     that cannot be reached keep their old routes. Range: above 0 and at most 60 s.
+    """
+
+
+@dataclass(frozen=True)
+class Switches:
+    """Switches that have failed before the run."""
+
+    failed: list[str] | None = None
+    """Their names. They and all their links carry nothing: `shortest-path` and `opensm` find routes around
+    them, other algorithms are refused. Their hosts send nothing, and packets for these are lost.
     """

@@ -522,7 +522,8 @@ class Sink:
 @dataclass(frozen=True)
 class LocalLink:
     """The way between ranks on the same host. It is no part of the network: each rank sends its messages one
-    after the other, whatever others do.
+    after the other, whatever other ranks do. What a sequence does beside its computing (`overlap`), and the
+    messages of its pipeline, have each a way of their own.
     """
 
     rate: str | None = None

@@ -60,7 +60,7 @@ pub(super) fn links(links: &Links, input: &TableInput<'_>) -> Table {
     table.whole("multicast", "", text, rare(&links.multicast));
     let of_port =
         |&place: &usize| links.flow_control.get(place - place % links.lanes).copied().unwrap_or(0) as i64;
-    let text = "Flow-control packets that the port sent in the measurement, for all lanes together";
+    let text = "Flow-control packets or pause frames that the port sent in the measurement, for all lanes together; the utilisation is without them";
     table.whole("flow_control", "", text, shown.iter().map(of_port).collect());
     input.add_columns(&Rows::Links(&shown), &mut table);
     table
