@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from fabricsim.mpi import constants
+from fabricsim.mpi import absent, constants
 from fabricsim.mpi.attributes import FIRST_KEY, Attributes
 from fabricsim.mpi.begin import run
 from fabricsim.mpi.collective_calls import Collectives, Scans, exchange_numbers
@@ -251,16 +251,6 @@ class Comm(Handle, Attributes, PointToPoint, Collectives, ObjectCollectives):
         """Ends the run with an exit code."""
         raise Abort(errorcode, current().rank)
 
-    def _not_here(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise NotImplementedError("this call is not simulated: see the list in docs/guide/mpi.md")
-
-    Psend_init = Precv_init = Barrier_init = Bcast_init = Gather_init = Gatherv_init = _not_here
-    Scatter_init = Scatterv_init = Allgather_init = Allgatherv_init = Alltoall_init = _not_here
-    Alltoallv_init = Alltoallw_init = Reduce_init = Allreduce_init = Reduce_scatter_block_init = _not_here
-    Reduce_scatter_init = Join = Revoke = Get_failed = Ack_failed = Agree = Iagree = Shrink = Ishrink = (
-        _not_here
-    )
-
 
 class Intracomm(Comm, Scans, ObjectScans):
     """A communicator of one group of ranks."""
@@ -356,9 +346,6 @@ class Intracomm(Comm, Scans, ObjectScans):
         ranks = graph(index, edges)[1]
         return self.rank if self.rank < ranks else _UNDEFINED
 
-    Create_intercomm = Spawn = Spawn_multiple = Accept = Connect = Comm._not_here
-    Scan_init = Exscan_init = Comm._not_here
-
 
 def _of_group(group: Group, name: str) -> Any:
     process, members = current(), group._members()
@@ -380,9 +367,10 @@ class Intercomm(Comm):
         """Not there."""
         raise NotImplementedError("intercommunicators are not simulated")
 
-    Get_remote_group = Get_remote_size = Merge = Comm._not_here
 
-
+absent.add(Comm, absent.OF_COMM)
+absent.add(Intracomm, absent.OF_INTRACOMM)
+absent.add(Intercomm, absent.OF_INTERCOMM)
 _WORLD, _SELF = _Predefined("MPI_COMM_WORLD"), _Predefined("MPI_COMM_SELF")
 COMM_NULL = Comm._constant(Comm.NULL, "COMM_NULL")
 _INTER_NULL = Intercomm._of(Comm.NULL)
