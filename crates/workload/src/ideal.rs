@@ -244,22 +244,29 @@ mod tests {
         ideal_jobs(&build_all(&hosts, jobs), &network).unwrap()
     }
 
-    /// A ring of 8 ranks on hosts of 1, 2, 4 and 8: each step waits for the link between two hosts, 100 ns for the bytes and 100 more. On one host no
-    /// message enters the network: a part of 100 B takes 25 ns at 32 Gb/s, and 7 ns of latency.
+    /// A ring of 8 ranks on hosts of 1, 2, 4 and 8. A part of 100 B leaves a host after 100 ns and arrives after 200; on a host it leaves after 25 ns, at 32 Gb/s,
+    /// and arrives 7 ns later. A rank begins a step when its part of the last one has left, and that of the rank before it has arrived.
     #[test]
     fn ranks_of_a_host_do_not_use_its_link() {
-        let ring = |slots: u32| {
+        for slots in [1, 2, 4, 8] {
             let jobs = format!(
                 "[[jobs]]\nranks = 8\nranks_per_host = {slots}\nprogram.all-reduce = {{ message = '800 B', algorithm = 'ring' }}\n\
                  [host.local]\nrate = '32 Gb/s'\nlatency = '7 ns'\n"
             );
             let found = ideal(8, &jobs)[0];
-            (found.time, found.link)
-        };
-        for slots in [1, 2, 4] {
-            assert_eq!(ring(slots), (Time::ns(14 * 200), Time::ns(14 * 100)), "{slots}");
+            let times =
+                |from: usize| if from / slots == (from + 1) % 8 / slots { (25, 32) } else { (100, 200) };
+            let step = |begun: [u64; 8]| {
+                std::array::from_fn(|rank| {
+                    let before = (rank + 7) % 8;
+                    (begun[rank] + times(rank).0).max(begun[before] + times(before).1)
+                })
+            };
+            let ended = (0..14).fold([0; 8], |begun, _| step(begun));
+            let link = if slots == 8 { 0 } else { 14 * 100 };
+            assert_eq!(found.time, Time::ns(ended.into_iter().max().unwrap()), "{slots}");
+            assert_eq!(found.link, Time::ns(link), "{slots}");
         }
-        assert_eq!(ring(8), (Time::ns(14 * 32), Time::ZERO));
     }
 
     /// Four ranks on a host send to three others each, one message after the other: 3 x 70 B at 8 Gb/s; the last one arrives 10 ns later.
@@ -272,7 +279,8 @@ mod tests {
         assert_eq!(found.time, Time::ns(3 * 70 + 10));
         let jobs = "[[jobs]]\nhosts = ['H0']\nranks_per_host = 4\nprogram.neighbour-exchange = { grid = [2, 2], message = '70 B' }\n\
             [host.local]\nrate = '8 Gb/s'\nlatency = '10 ns'\n";
-        assert_eq!(ideal(2, jobs)[0].time, Time::ns(2 * 70 + 10));
+        // Two neighbours in each of two dimensions.
+        assert_eq!(ideal(2, jobs)[0].time, Time::ns(4 * 70 + 10));
     }
 
     fn sequence(p: u32, keys: &str) -> IdealJob {

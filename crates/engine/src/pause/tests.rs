@@ -78,7 +78,7 @@ fn buffers_that_pauses_cannot_control_are_refused() {
     let small = refused(&[("links.all.buffer", "'3 KiB'")]);
     for part in [
         "switch.flow_control: the buffer of H0-S0 has 3072 B",
-        "3 KiB of headroom and a packet, 4 KiB in all",
+        "3072 B of headroom and a packet, 4096 B in all",
     ] {
         assert!(small.contains(part), "{part}: {small}");
     }

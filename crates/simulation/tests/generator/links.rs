@@ -103,9 +103,9 @@ fn link(build: &mut Build, section: &str) {
     draft.key("bit_error_rate", errors);
 }
 
-/// What pause frames need on any link, with packets of 16 bytes in blocks of `unit`: 800 ns at 100 Gb/s for latencies and delays, and four packets.
+/// What pause frames need on any link, with packets of a byte in blocks of `unit`: 800 ns at 100 Gb/s for latencies and delays, and four packets.
 fn headroom(unit: u32, mtu: u32) -> u32 {
-    (10_000 + 4 * (mtu + 124)) * (1 + unit.div_ceil(16))
+    (10_000 + 4 * (mtu + 124)) * (1 + unit)
 }
 
 /// The first link between switches; of a fabric without any, that of the first host.
