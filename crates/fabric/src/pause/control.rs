@@ -203,7 +203,8 @@ impl PauseControl {
     /// The next frame that has taken effect at a port.
     pub(super) fn take_frame(&mut self, port: u32, now: Time) -> Option<PauseFrame> {
         let frames = &mut self.ports[port as usize].frames;
-        frames.pop_front_if(|&mut (at, _)| at <= now).map(|(_, frame)| frame)
+        frames.front().filter(|(at, _)| *at <= now)?;
+        frames.pop_front().map(|(_, frame)| frame)
     }
 
     /// Blocks of the buffer at the other end of a port's link that must be free before a lane which is paused there is resumed.
