@@ -16,7 +16,7 @@ pub(crate) enum Kind {
     /// A host accepts the last byte of a packet.
     Deliver,
     /// A port of a switch must be checked again; or, if the event has a packet, that is lost at the far end of the port's link; or its flow
-    /// control is due.
+    /// control is due, or a pause frame takes effect at it.
     Look,
 }
 
