@@ -2,32 +2,8 @@
 
 use crate::common::tables::{numbers, texts};
 use crate::common::{balanced, run, try_prepare};
+use crate::faults::TORUS;
 use fabricsim_simulation::{Outcome, Status};
-
-/// A torus with shortest paths and traffic from all to all.
-const TORUS: &str = r#"
-topology.torus = { dimensions = [4, 4], hosts_per_switch = 1 }
-[links.all]
-rate = "32 Gb/s"
-latency = "20 ns"
-buffer = "4 KiB"
-[switch]
-virtual_lanes = 8
-router_delay = "50 ns"
-[routing]
-algorithm = "shortest-path"
-lane_policy = "hops"
-[host]
-mtu = "256 B"
-[[traffic]]
-pattern = "uniform"
-injection = "poisson"
-load = 0.3
-message = "1 KiB"
-[run]
-duration = "40 us"
-drain = "empty"
-"#;
 
 /// A switch that has failed before the run: routes go around it from the start, all others get everything, and packets for its host are lost. With the routes of
 /// the whole torus, which a failure at the start has, others lose packets as well.

@@ -31,7 +31,7 @@ drain = "empty"
 "#;
 
 /// A torus with shortest paths and traffic from all to all.
-const TORUS: &str = r#"
+pub(crate) const TORUS: &str = r#"
 topology.torus = { dimensions = [4, 4], hosts_per_switch = 1 }
 [links.all]
 rate = "32 Gb/s"

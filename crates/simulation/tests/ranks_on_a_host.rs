@@ -1,28 +1,9 @@
 //! Several ranks of a job on a host: messages between them do not enter the network.
 
 use crate::common::{prepare, run};
+use crate::sequences::{NETWORK_NS, STAR};
 use fabricsim_simulation::{Control, Status, job_bounds, simulate};
 
-/// One switch. A message of s bytes takes s + 100 ns from its creation to its last byte's arrival.
-const STAR: &str = r#"
-[topology.single-switch]
-hosts = 16
-[links.all]
-rate = "8 Gb/s"
-latency = "10 ns"
-buffer = "256 KiB"
-[switch]
-router_delay = "80 ns"
-[host]
-mtu = "64 KiB"
-[[jobs]]
-name = "job"
-program = { sequence = { phases = [] } }
-[run]
-duration = "10 s"
-"#;
-
-const NETWORK_NS: f64 = 100.0;
 const LOCAL: [(&str, &str); 2] = [("host.local.rate", "'80 Gb/s'"), ("host.local.latency", "'5 ns'")];
 
 /// Two hosts of four ranks. Tensor groups stay on a host: a ring of four, each step of 200 B at 10 B/ns and 5 ns. The data groups are pairs over the network,

@@ -5,7 +5,7 @@ use fabricsim_measure::JobSummary;
 use fabricsim_simulation::{Status, job_bounds};
 
 /// One switch. A message of s bytes takes s + 100 ns from its creation to its last byte's arrival.
-const STAR: &str = r#"
+pub(crate) const STAR: &str = r#"
 [topology.single-switch]
 hosts = 16
 [links.all]
@@ -23,7 +23,7 @@ program = { sequence = { phases = [] } }
 duration = "10 s"
 "#;
 
-const NETWORK_NS: f64 = 100.0;
+pub(crate) const NETWORK_NS: f64 = 100.0;
 
 /// The only job of a run on `ranks` hosts with the contents of a sequence.
 fn job(sequence: &str, ranks: u32, more: &[(&str, &str)]) -> JobSummary {
