@@ -227,7 +227,7 @@ impl<'a> Run<'a> {
 }
 
 /// Time that a link needs for `bytes`, rounded down.
-fn duration(rate: Rate, bytes: u64) -> Time {
+pub(crate) fn duration(rate: Rate, bytes: u64) -> Time {
     let ps = u128::from(bytes) * 8_000_000_000_000 / u128::from(rate.bits_per_second());
     Time(u64::try_from(ps).unwrap_or(u64::MAX))
 }

@@ -22,9 +22,6 @@ pub use send::{hear_pause, send_pauses};
 /// Bytes of a pause frame on a link: the smallest frame, with its preamble and the gap behind it (IEEE 802.3, clauses 4A.4.2 and 31B).
 pub const PAUSE_BYTES: u32 = 64 + 8 + 12;
 
-/// Priorities of Ethernet.
-pub const PRIORITIES: u8 = 8;
-
 /// Thresholds of each lane of an input buffer, in blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseThresholds {

@@ -4,6 +4,7 @@ use fabricsim_spec::LocalLink;
 use fabricsim_units::{Rate, Time};
 
 use super::MessageOf;
+use crate::ideal::duration;
 
 /// A message between ranks on the same host. Its times are known as it is sent, and may be later than now.
 #[derive(Clone, Copy, Debug)]
@@ -31,9 +32,7 @@ impl LocalRoute {
 
     /// Departure of a message that a rank sends from `begin` on, and its arrival.
     pub(super) fn times(&self, begin: Time, bytes: u64) -> (Time, Time) {
-        let time = |rate: Rate| u128::from(bytes) * 8_000_000_000_000 / u128::from(rate.bits_per_second());
-        let ps = self.rate.map_or(0, time);
-        let left = begin.saturating_add(Time(u64::try_from(ps).unwrap_or(u64::MAX)));
+        let left = begin.saturating_add(self.rate.map_or(Time::ZERO, |rate| duration(rate, bytes)));
         (left, left.saturating_add(self.latency))
     }
 }

@@ -37,7 +37,9 @@ impl Ranks {
                 let (first, job) = (found.workers.len(), Arc::clone(&job));
                 found.jobs.push(JobOnHost { job, first, left: 0, ended: Time::ZERO });
             }
-            found.jobs.iter_mut().next_back().into_iter().for_each(|last| last.left += 1);
+            if let Some(last) = found.jobs.last_mut() {
+                last.left += 1;
+            }
             found.workers.push(Worker::new(job, number));
         }
         found
