@@ -338,6 +338,21 @@ class TestCommand:
         assert told["bound"]["total_gbps"] == pytest.approx(270, rel=CLOSE)
         assert told["bound"]["fraction"] == pytest.approx(told["accepted_gbps"] / 270, rel=CLOSE)
 
+    def test_a_run_that_reached_nothing_is_printed_all_the_same(
+        self, command: Command, tmp_path: Path
+    ) -> None:
+        """A ring that deadlocks in the warm-up: its cycle is what there is to say."""
+        (ring := tmp_path / "ring.toml").write_text(
+            "topology.ring = { switches = 6, hosts_per_switch = 3 }\n"
+            'links.all = { rate = "8 Gb/s", buffer = "512 B" }\nhost.mtu = "512 B"\n'
+            'traffic = [{ pattern = "tornado", injection = "saturating", message = "512 B" }]\n'
+            'run = { warmup = "5 ms", duration = "5 ms", allow_deadlock = true }\n'
+        )
+        ran = command("run", ring, "--bound")
+        assert ran.code != 0
+        assert "deadlock" in ran.out
+        assert "no accepted throughput" in ran.err
+
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
