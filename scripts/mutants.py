@@ -48,7 +48,7 @@ class Part:
 
 CLUSTER = ("sweep/cluster.py", "sweep/slurm.py")
 PARTS = {
-    "bound": Part(["bound"], ["test_bound", "test_bound_reached"]),
+    "bound": Part(["bound"], ["test_bound", "test_bound_command", "test_bound_reached"]),
     "sweep": Part(
         ["sweep"], ["test_sweep", "test_sweep_points", "test_sweep_bound", "test_sweep_plots"], CLUSTER
     ),
