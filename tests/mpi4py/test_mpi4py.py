@@ -23,6 +23,7 @@ SHORT = (
     *("p2p_buf_matched", "comm", "comm_topo"),
 )
 LONG = {"p2p_buf": 2, "cco_buf": 2, "cco_vec": 2, "cco_nb_buf": 3, "cco_nb_vec": 3, "msgspec": 1}
+LONG |= {"cco_pr_buf": 3, "cco_pr_vec": 2, "cco_pr_ngh_buf": 2}
 """Modules that take more than a minute with 5 ranks, and the number of ranks with which each runs by default."""
 EVERY = os.environ.get("MPI4PY_TESTS") == "all"
 CASES = [(module, ranks) for module in SHORT for ranks in (1, 2, 3, 5)] + [

@@ -6,28 +6,10 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 OF_COMM = (
-    *(
-        "Psend_init",
-        "Precv_init",
-        "Barrier_init",
-        "Bcast_init",
-        "Gather_init",
-        "Gatherv_init",
-        "Scatter_init",
-    ),
-    *("Scatterv_init", "Allgather_init", "Allgatherv_init", "Alltoall_init", "Alltoallv_init"),
-    *("Alltoallw_init", "Reduce_init", "Allreduce_init", "Reduce_scatter_block_init", "Reduce_scatter_init"),
+    *("Psend_init", "Precv_init"),
     *("Join", "Revoke", "Get_failed", "Ack_failed", "Agree", "Iagree", "Shrink", "Ishrink"),
 )
-OF_INTRACOMM = (
-    "Create_intercomm",
-    "Spawn",
-    "Spawn_multiple",
-    "Accept",
-    "Connect",
-    "Scan_init",
-    "Exscan_init",
-)
+OF_INTRACOMM = ("Create_intercomm", "Spawn", "Spawn_multiple", "Accept", "Connect")
 OF_INTERCOMM = ("Get_remote_group", "Get_remote_size", "Merge")
 
 

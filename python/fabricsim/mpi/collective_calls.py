@@ -8,9 +8,11 @@ from typing import Any
 from fabricsim.mpi import buffered
 from fabricsim.mpi.begin import run
 from fabricsim.mpi.communicator import Communicator
+from fabricsim.mpi.info import INFO_NULL, Info
 from fabricsim.mpi.ops import SUM, Op
+from fabricsim.mpi.persistent import PersistentOperation
 from fabricsim.mpi.process import measured
-from fabricsim.mpi.request import Request
+from fabricsim.mpi.request import Prequest, Request
 
 
 def _blocking(name: str, starts: Callable[..., Any], signature: Callable[..., tuple[Any, ...]]) -> Any:
@@ -25,6 +27,14 @@ def _starting(name: str, starts: Callable[..., Any], signature: Callable[..., tu
         return Request._of(starts(self._data(), name, *signature(self, *args, **kwargs)))
 
     return _named(call, name, f"{name}: starts the collective.")
+
+
+def _persistent(name: str, starts: Callable[..., Any], signature: Callable[..., tuple[Any, ...]]) -> Any:
+    def call(self: Any, *args: Any, info: Info = INFO_NULL, **kwargs: Any) -> Any:
+        arguments = signature(self, *args, **kwargs)
+        return Prequest._of(PersistentOperation(name, lambda: starts(self._data(), name, *arguments)))
+
+    return _named(call, f"{name}_init", f"{name}: a request that starts the collective again and again.")
 
 
 def _named(call: Any, name: str, text: str) -> Any:
@@ -76,11 +86,15 @@ def _scan(exclusive: bool) -> Callable[..., tuple[Any, ...]]:
     return arguments
 
 
-def _both(
+def forms(
     name: str, starts: Callable[..., Any], signature: Callable[..., tuple[Any, ...]]
-) -> tuple[Any, Any]:
-    other = f"I{name[0].lower()}{name[1:]}"
-    return _blocking(name, starts, signature), _starting(other, starts, signature)
+) -> tuple[Any, Any, Any]:
+    """The blocking, non-blocking and persistent forms of a collective."""
+    return (
+        _blocking(name, starts, signature),
+        _starting(f"I{name[0].lower()}{name[1:]}", starts, signature),
+        _persistent(name, starts, signature),
+    )
 
 
 class Collectives:
@@ -88,23 +102,25 @@ class Collectives:
 
     _data: Callable[[], Communicator]
 
-    Barrier, Ibarrier = _both("Barrier", buffered.barrier, _no_arguments)
-    Bcast, Ibcast = _both("Bcast", buffered.bcast, _bcast)
-    Gather, Igather = _both("Gather", buffered.gather, _rooted(False))
-    Gatherv, Igatherv = _both("Gatherv", buffered.gather, _rooted(True))
-    Scatter, Iscatter = _both("Scatter", buffered.scatter, _rooted(False))
-    Scatterv, Iscatterv = _both("Scatterv", buffered.scatter, _rooted(True))
-    Allgather, Iallgather = _both("Allgather", buffered.allgather, _pair(False))
-    Allgatherv, Iallgatherv = _both("Allgatherv", buffered.allgather, _pair(True))
-    Alltoall, Ialltoall = _both("Alltoall", buffered.alltoall, _pair("alltoall"))
-    Alltoallv, Ialltoallv = _both("Alltoallv", buffered.alltoall, _pair("alltoallv"))
-    Alltoallw, Ialltoallw = _both("Alltoallw", buffered.alltoall, _pair("alltoallw"))
-    Reduce, Ireduce = _both("Reduce", buffered.reduce, _reduce)
-    Allreduce, Iallreduce = _both("Allreduce", buffered.allreduce, _allreduce)
-    Reduce_scatter_block, Ireduce_scatter_block = _both(
+    Barrier, Ibarrier, Barrier_init = forms("Barrier", buffered.barrier, _no_arguments)
+    Bcast, Ibcast, Bcast_init = forms("Bcast", buffered.bcast, _bcast)
+    Gather, Igather, Gather_init = forms("Gather", buffered.gather, _rooted(False))
+    Gatherv, Igatherv, Gatherv_init = forms("Gatherv", buffered.gather, _rooted(True))
+    Scatter, Iscatter, Scatter_init = forms("Scatter", buffered.scatter, _rooted(False))
+    Scatterv, Iscatterv, Scatterv_init = forms("Scatterv", buffered.scatter, _rooted(True))
+    Allgather, Iallgather, Allgather_init = forms("Allgather", buffered.allgather, _pair(False))
+    Allgatherv, Iallgatherv, Allgatherv_init = forms("Allgatherv", buffered.allgather, _pair(True))
+    Alltoall, Ialltoall, Alltoall_init = forms("Alltoall", buffered.alltoall, _pair("alltoall"))
+    Alltoallv, Ialltoallv, Alltoallv_init = forms("Alltoallv", buffered.alltoall, _pair("alltoallv"))
+    Alltoallw, Ialltoallw, Alltoallw_init = forms("Alltoallw", buffered.alltoall, _pair("alltoallw"))
+    Reduce, Ireduce, Reduce_init = forms("Reduce", buffered.reduce, _reduce)
+    Allreduce, Iallreduce, Allreduce_init = forms("Allreduce", buffered.allreduce, _allreduce)
+    Reduce_scatter_block, Ireduce_scatter_block, Reduce_scatter_block_init = forms(
         "Reduce_scatter_block", buffered.reduce_scatter_block, _allreduce
     )
-    Reduce_scatter, Ireduce_scatter = _both("Reduce_scatter", buffered.reduce_scatter, _reduce_scatter)
+    Reduce_scatter, Ireduce_scatter, Reduce_scatter_init = forms(
+        "Reduce_scatter", buffered.reduce_scatter, _reduce_scatter
+    )
 
     def _receive_counts(self, sendbuf: Any, recvbuf: Any, counts: Sequence[int] | None) -> list[int]:
         """Counts of all ranks; gathered if they are not given, as mpi4py does."""
@@ -119,8 +135,8 @@ class Collectives:
 class Scans:
     """Mixed into `Intracomm`."""
 
-    Scan, Iscan = _both("Scan", buffered.scan, _scan(False))
-    Exscan, Iexscan = _both("Exscan", buffered.scan, _scan(True))
+    Scan, Iscan, Scan_init = forms("Scan", buffered.scan, _scan(False))
+    Exscan, Iexscan, Exscan_init = forms("Exscan", buffered.scan, _scan(True))
 
 
 def exchange_numbers(comm: Communicator, name: str, number: int) -> list[int]:

@@ -15,27 +15,44 @@ class PersistentOperation(Operation):
     __slots__ = ("_active",)
 
     def __init__(self, call: str, starts: Callable[[], Operation]) -> None:
-        super().__init__(call)
-        self.persistent, self.is_inactive, self.is_done = starts, True, True
         self._active: Operation | None = None
+        super().__init__(call)
+        self.persistent, self.is_inactive = starts, True
 
     def restart(self) -> None:
         """Starts the operation again."""
         self._active = active = self.persistent()
         self.is_inactive, self.call = False, active.call
-        self._adopt(active)
+
+    # A schedule changes its own requests, also when another call progresses it.
+    @property
+    def pending(self) -> list[int]:
+        """Requests of the active operation."""
+        return self._active.pending if self._active is not None else []
+
+    @pending.setter
+    def pending(self, value: list[int]) -> None:
+        """Only the active operation has requests."""
+
+    @property
+    def is_done(self) -> bool:
+        """True if the active operation is complete, whose status it then has."""
+        active = self._active
+        if active is None:
+            return True
+        if active.is_done:
+            self.source, self.tag, self.nbytes = active.source, active.tag, active.nbytes
+            self.cancelled, self.error, self.call = active.cancelled, active.error, active.call
+        return active.is_done
+
+    @is_done.setter
+    def is_done(self, value: bool) -> None:
+        """Only the active operation is complete or not."""
 
     def arrive(self, process: Any, number: int, arrival: Any) -> None:
         """A request of the active operation is complete."""
         assert self._active is not None
         self._active.arrive(process, number, arrival)
-        self._adopt(self._active)
-
-    def _adopt(self, active: Operation) -> None:
-        # A schedule changes its own requests, also when another call progresses it.
-        self.pending, self.is_done = active.pending, active.is_done
-        self.source, self.tag, self.nbytes = active.source, active.tag, active.nbytes
-        self.cancelled, self.error, self.call = active.cancelled, active.error, active.call
 
     def peers(self) -> Sequence[int]:
         """World ranks for which the active operation waits."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from fabricsim.mpi import buffered, constants
 from fabricsim.mpi.buffers import Block, repeated, simple, vector, vector_w
-from fabricsim.mpi.collective_calls import _blocking, _starting
+from fabricsim.mpi.collective_calls import forms
 from fabricsim.mpi.comm import Intracomm
 from fabricsim.mpi.communicator import Communicator
 from fabricsim.mpi.errors import Exception
@@ -228,10 +228,13 @@ def _arguments(self: Any, sendbuf: Any, recvbuf: Any) -> tuple[Any, ...]:
 
 
 for _kind in ("allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"):
-    setattr(Topocomm, f"Neighbor_{_kind}", _blocking(f"Neighbor_{_kind}", _neighbourhood(_kind), _arguments))
-    setattr(
-        Topocomm, f"Ineighbor_{_kind}", _starting(f"Ineighbor_{_kind}", _neighbourhood(_kind), _arguments)
-    )
+    _name = f"Neighbor_{_kind}"
+    for _call, _form in zip(
+        (_name, f"Ineighbor_{_kind}", f"{_name}_init"),
+        forms(_name, _neighbourhood(_kind), _arguments),
+        strict=True,
+    ):
+        setattr(Topocomm, _call, _form)
 
 
 class Cartcomm(Topocomm):
