@@ -39,7 +39,15 @@ if _TYPE_CHECKING:
     from fabricsim.run import NotStoredError, Progress, load, run
     from fabricsim.session import Session, Snapshot
     from fabricsim.spec import Experiment, as_experiment
-    from fabricsim.sweep import Saturation, SweepResult, load_sweep, saturation, sweep
+    from fabricsim.sweep import (
+        Precision,
+        Saturation,
+        SaturationSearch,
+        SweepResult,
+        load_sweep,
+        saturation,
+        sweep,
+    )
     from fabricsim.tune import TuneResult, load_tune, opensm_options, tune
     from fabricsim.viewer import view
     from fabricsim.what_if import WhatIf, what_if
@@ -55,9 +63,11 @@ __all__ = [
     "NativeMissingError",
     "Network",
     "NotStoredError",
+    "Precision",
     "Progress",
     "Result",
     "Saturation",
+    "SaturationSearch",
     "Session",
     "Snapshot",
     "StoreError",
@@ -109,7 +119,15 @@ _PLACES = {
     "run": ("NotStoredError", "Progress", "load", "run"),
     "session": ("Session", "Snapshot"),
     "spec": ("Experiment", "as_experiment"),
-    "sweep": ("Saturation", "SweepResult", "load_sweep", "saturation", "sweep"),
+    "sweep": (
+        "Precision",
+        "Saturation",
+        "SaturationSearch",
+        "SweepResult",
+        "load_sweep",
+        "saturation",
+        "sweep",
+    ),
     "tune": ("TuneResult", "load_tune", "opensm_options", "tune"),
     "viewer": ("view",),
     "what_if": ("WhatIf", "what_if"),

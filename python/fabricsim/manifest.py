@@ -60,6 +60,7 @@ _OPTIONAL: dict[str, dict[str, Check]] = {
         "numeric": _mapping_of(_is(str, type(None))),
         "axes": _list_of(_with(kind=_text, keys=_texts)),
         "inputs": _mapping,
+        "schedule": _maybe_mapping,
     },
     "tune": {
         "complete": _is(bool),

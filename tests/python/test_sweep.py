@@ -17,7 +17,7 @@ from pool_work import square
 import fabricsim as fs
 from fabricsim.spec import split_values
 from fabricsim.sweep import grid, load_sweep, work_through
-from fabricsim.sweep.points import run_point
+from fabricsim.sweep.execution import run_point
 
 LOADS = [0.05, 0.2, 0.4, 0.8]
 

@@ -22,8 +22,8 @@ from test_spec import SCHEMA
 import fabricsim as fs
 from fabricsim.spec import RandomPoints, Range
 from fabricsim.sweep import load_sweep, plan
+from fabricsim.sweep.execution import run_point
 from fabricsim.sweep.journal import read_journal
-from fabricsim.sweep.points import run_point
 from fabricsim.sweep.table import rows_of
 
 LOAD = "traffic.0.load"
@@ -96,7 +96,7 @@ def test_a_point_without_memory_says_so(
     def fail(*_: Any, **__: Any) -> None:
         raise error
 
-    monkeypatch.setattr(sys.modules["fabricsim.sweep.points"], "run", fail)
+    monkeypatch.setattr(sys.modules["fabricsim.sweep.execution"], "run", fail)
     row = run_point((0, None), lambda: False)  # type: ignore[arg-type]
     assert row is not None
     assert (row["status"], row["message"]) == ("failed", message)

@@ -48,6 +48,11 @@ class Plan:
         """The keys that vary."""
         return [key for axis in self.axes for key in axis.keys]
 
+    @property
+    def size(self) -> int:
+        """Number of points."""
+        return math.prod(len(axis.points) for axis in self.axes)
+
     def points(self) -> list[Point]:
         """All points; the last axis runs fastest."""
         combined = itertools.product(*(axis.points for axis in self.axes))
@@ -75,12 +80,14 @@ def plan(
     list: Sequence[Mapping[str, Any]] | None = None,
     random: RandomPoints | Mapping[str, Any] | None = None,
     seeds: int | None = None,
+    loads: Sequence[Point] | None = None,
 ) -> Plan:
     """The points of the file's `[sweep]`, with what is given here.
 
     What is given here replaces the file's values for a key in its grid; `zip`, `list` and `random` each replace the
-    file's whole. `seeds` repeats each point with that number of seeds: the experiment's, and those after it. Texts are
-    values as they would be written in the file (`"20 us"` needs no second quotes).
+    file's whole. `seeds` repeats each point with that number of seeds: the experiment's, and those after it. `loads`
+    are points of loads that are combined with all others. Texts are values as they would be written in the file
+    (`"20 us"` needs no second quotes).
 
     Raises:
         InputError: there is nothing to vary, or something about it is wrong.
@@ -92,7 +99,7 @@ def plan(
     in_zip, in_list, in_random = given.pop("zip"), given.pop("list"), given.pop("random")
     together = in_zip if zip is None else zip
     spelled = in_list if list is None else list
-    here = {*(vary or {}), *(zip or {}), *_keys(list or [])}
+    here = {*(vary or {}), *(zip or {}), *_keys(list or []), *_keys(loads or [])}
     drawn = _random(_without(in_random, here) if random is None else random, where)
     here |= set(drawn.keys) if drawn and random is not None else set()
     given = {key: values for key, values in given.items() if key not in here} | dict(vary or {})
@@ -105,6 +112,8 @@ def plan(
         axes.append(_list(spelled, f"{where}.list"))
     if drawn is not None:
         axes.append(Axis("random", drawn_points(drawn, f"{where}.random")))
+    if loads:
+        axes.append(Axis("zip" if len(loads[0]) > 1 else "grid", [*loads]))
     if repeated is not None:
         axes.append(Axis("seeds", [{SEED: str(seed)} for seed in repeated]))
     found = Plan(axes)
@@ -119,6 +128,11 @@ def grid(experiment: Experiment, vary: Mapping[str, Sequence[Any]] | None = None
         InputError: there is nothing to vary, or something about it is wrong.
     """
     return plan(experiment, vary=vary).points()
+
+
+def is_load(key: str) -> bool:
+    """True if a key of an experiment is an offered load."""
+    return key.rpartition(".")[2] in ("load", "rate") and key.startswith("traffic.")
 
 
 def plain_value(text: str) -> Any:
@@ -219,5 +233,7 @@ def _check_axes(found: Plan, experiment: Experiment) -> None:
             )
     if unfit := next((key for key in keys if key.partition(".")[0] in ("sweep", "tune")), None):
         raise InputError(f"{experiment.file}: sweep: {unfit} is no key of a run, so nothing changes with it")
-    if (size := math.prod(len(axis.points) for axis in found.axes)) > MOST_POINTS:
-        raise InputError(f"{experiment.file}: sweep: {size:,} points are too many: at most {MOST_POINTS:,}")
+    if found.size > MOST_POINTS:
+        raise InputError(
+            f"{experiment.file}: sweep: {found.size:,} points are too many: at most {MOST_POINTS:,}"
+        )

@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fabricsim.errors import FabricsimError, InputError, InterruptedBuildError
+from fabricsim.errors import InputError
 from fabricsim.lazy import pandas as pd
-from fabricsim.memory import Allowance, shared
-from fabricsim.results import finite, scalars, title_of
-from fabricsim.run import run
+from fabricsim.memory import shared
+from fabricsim.results import finite, title_of
 from fabricsim.shown import Shown, counted
 from fabricsim.spec import Experiment, as_experiment
 from fabricsim.spec.sweep import RandomPoints
 from fabricsim.statistics import CONFIDENCE
 from fabricsim.store import read_manifest
+from fabricsim.sweep.bisection import BisectionSchedule, SaturationSearch
 from fabricsim.sweep.bounds import add_bounds
+from fabricsim.sweep.execution import run_points
 from fabricsim.sweep.executors import Executor, local, processes, silent
-from fabricsim.sweep.plan import plan
+from fabricsim.sweep.found import precisions, saturations
+from fabricsim.sweep.plan import is_load
 from fabricsim.sweep.pool import Stop, never
+from fabricsim.sweep.precision import Precision, PrecisionSchedule
 from fabricsim.sweep.repeated import estimates, means
 from fabricsim.sweep.saturation import Saturation, saturation
+from fabricsim.sweep.schedule import Schedule, schedule_of, scheduled
 from fabricsim.sweep.state import SweepState, read_rows
-from fabricsim.sweep.table import FAILED, Parameters, frame
-
-Task = tuple[int, Experiment]
+from fabricsim.sweep.table import Parameters, frame
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,8 @@ class SweepResult(Shown):
     folder: Path | None = None
     damaged: tuple[str, ...] = ()
     """A message for each line of the folder's journal that was left out."""
+    numbers: tuple[int, ...] = ()
+    """Number of each row among the points of the manifest; empty if nothing depends on it."""
 
     @property
     def title(self) -> str:
@@ -61,13 +63,27 @@ class SweepResult(Shown):
         return [list(axis["keys"]) for axis in axes]
 
     @property
+    def schedule(self) -> Schedule | None:
+        """Choice of the points that ran; None if all did."""
+        return schedule_of(self.manifest)
+
+    @property
+    def is_search(self) -> bool:
+        """True if the saturation point was searched."""
+        return isinstance(self.schedule, BisectionSchedule)
+
+    @property
     def loads(self) -> list[str]:
-        """The parameters that are offered loads."""
+        """The parameters that are offered loads; of a search, those that it varied."""
+        if isinstance(schedule := self.schedule, BisectionSchedule):
+            return list(schedule.shares)
         return [key for key in self.parameters if is_load(key)]
 
     @property
     def others(self) -> list[str]:
         """The parameters that distinguish curves over load: not those that vary together with the load."""
+        if self.is_search:
+            return [key for key in self.varied if key not in self.loads]
         zips = [axis["keys"] for axis in self.manifest.get("axes", ()) if axis["kind"] == "zip"]
         tied = {key for keys in zips if any(map(is_load, keys)) for key in keys} | set(self.repeated)
         return [key for key in self.parameters if not is_load(key) and key not in tied]
@@ -81,7 +97,9 @@ class SweepResult(Shown):
 
     @property
     def seeds(self) -> list[int]:
-        """Seeds of the repetitions; none without."""
+        """Seeds of the repetitions; none without. With a precision, those that some point has."""
+        if isinstance(self.schedule, PrecisionSchedule):
+            return sorted({int(seed) for seed in self.points["seed"]})
         points = self.manifest["points"] if self.repeated else []
         return list(dict.fromkeys(int(point["seed"]) for point in points))
 
@@ -130,9 +148,37 @@ class SweepResult(Shown):
         return [(key, rows) for key, rows in curves if rows["offered_load"].nunique() > 1]
 
     def saturation(self) -> pd.DataFrame:
-        """The saturation point for each combination of the other parameters; empty if no load varies."""
+        """The saturation point for each combination of the other parameters; empty if no load varies.
+
+        Columns: the other parameters, `load` (the highest one that is not saturated), `accepted` (accepted load there),
+        `throughput` (highest accepted load of all), and `reached` (False if no load is saturated). Without a search,
+        `load` is the offered load as it was measured. With one, it is the value of the (largest) load key, and there
+        are also: `offered`, `saturated_load` (the lowest load that is saturated), `reason` (`accepted`, `latency` or
+        `deadlock`), `latency_ns`, `zero_load_ns`, `runs`, `grid_runs` (runs of a grid of the same tolerance), and
+        `message`, the reason of a search that failed.
+        """
+        if isinstance(schedule := self.schedule, BisectionSchedule):
+            return saturations(schedule, self._rows(), self.others)
         found = ((key, saturation(rows)) for key, rows in self.curves())
         return pd.DataFrame([key | vars(s) for key, s in found if isinstance(s, Saturation)])
+
+    def precision(self) -> pd.DataFrame:
+        """The precision that was reached: a row for each point and each metric whose precision was requested.
+
+        Columns: the parameters, `metric`, `mean`, `precision` (half of the 95 % confidence interval over the mean),
+        `requested`, `reached`, and `seeds`, the number of repetitions.
+
+        Raises:
+            InputError: no precision was requested.
+        """
+        if isinstance(schedule := self.schedule, PrecisionSchedule):
+            return precisions(schedule, self._rows(), self.varied)
+        raise InputError("this sweep has no precision: run it with precision=0.02 (--precision 2%)")
+
+    def _rows(self) -> dict[int, dict[str, Any]]:
+        """The points by number."""
+        records: list[dict[Any, Any]] = self.points.to_dict("records")
+        return dict(zip(self.numbers, records, strict=True))
 
     def as_dict(self) -> dict[str, Any]:
         """The output of `fabricsim sweep --json`."""
@@ -147,12 +193,9 @@ class SweepResult(Shown):
         if self.repeated:
             plain["estimates"] = self.estimates().to_dict("records")
             plain["confidence"] = CONFIDENCE
+        if isinstance(self.schedule, PrecisionSchedule):
+            plain["precision"] = self.precision().to_dict("records")
         return {key: finite(value) for key, value in plain.items()}
-
-
-def is_load(key: str) -> bool:
-    """True if a key of an experiment is an offered load."""
-    return key.rpartition(".")[2] in ("load", "rate") and key.startswith("traffic.")
 
 
 def sweep(
@@ -164,6 +207,8 @@ def sweep(
     list: Sequence[Mapping[str, Any]] | None = None,
     random: RandomPoints | Mapping[str, Any] | None = None,
     seeds: int | None = None,
+    saturation: SaturationSearch | bool = False,
+    precision: Precision | Mapping[str, float] | float | None = None,
     jobs: int | None = None,
     executor: Executor | None = None,
     out: str | Path | None = None,
@@ -189,6 +234,11 @@ def sweep(
         random: points drawn at random, instead of the file's.
         seeds: repeat each point with that number of seeds, 2 or more: the experiment's `seed`, the next one, and so on,
             the same for all points. `estimates` has means and confidence intervals.
+        saturation: search the saturation point for each combination of the other parameters, by bisection over the
+            load: see `SaturationSearch`. With `seeds`, the means over them decide.
+        precision: repeat each point, with `seeds` seeds first (5 by default), until the 95 % confidence intervals of
+            these metrics have at most this half-width relative to the mean. One number stands for accepted load and
+            mean latency.
         jobs: processes at most; by default one for each processor.
         executor: where to run, instead of local processes: see `fabricsim.sweep.executors`.
         out: write a folder there.
@@ -206,67 +256,31 @@ def sweep(
         StoreError: the folder could not be written; the points so far went to another one.
     """
     experiment = as_experiment(experiment, set)
-    planned = plan(experiment, vary=vary, zip=zip, list=list, random=random, seeds=seeds)
+    axes = {"vary": vary, "zip": zip, "list": list, "random": random}
+    planned, schedule = scheduled(experiment, seeds=seeds, saturation=saturation, precision=precision, **axes)
     planned.check(experiment)
     where = executor or local(jobs)
-    state = SweepState(experiment, planned, None if out is None else Path(out), force, say)
+    state = SweepState(experiment, planned, None if out is None else Path(out), force, say, schedule)
     try:
         allowed = shared(memory, processes(where, len(state.todo())))
         with counted("points", on_point) as shown:
-            _work(experiment, state, where, allowed, shown, stop)
+            run_points(experiment, state, where, allowed, shown, stop)
         if bound and not stop():
             add_bounds(experiment, state, where, stop)
     finally:
         state.close()
-    table = state.table().drop(columns="point")
-    return SweepResult(state.manifest, table, not state.todo(), None if out is None else Path(out))
+    return _result(state.manifest, state.table(), not state.todo(), None if out is None else Path(out))
 
 
-def _work(
-    experiment: Experiment,
-    state: SweepState,
-    executor: Executor,
-    allowed: Allowance,
-    on_point: Callable[[int, int], None] | None,
-    stop: Stop,
-) -> None:
-    # workers on other machines have another current directory
-    experiment = replace(experiment, base=os.path.abspath(experiment.base))
-    size, todo = len(state.points), state.todo()
-
-    def done(task: Task, row: dict[str, Any] | None) -> None:
-        if row is not None:
-            state.add(task[0], row)
-            if on_point:
-                on_point(state.done, size)
-
-    if on_point:
-        on_point(state.done, size)
-    if todo:
-        tasks = _Tasks(experiment, state, todo)
-        executor.work_through(
-            tasks,
-            partial(run_point, allowed=allowed),
-            done,
-            stop=stop,
-            on_lost=lambda task, message: done(task, _failed(message)),
-        )
-
-
-class _Tasks(Sequence[Task]):
-    """The points to run, created on demand."""
-
-    def __init__(self, experiment: Experiment, state: SweepState, todo: Sequence[int]) -> None:
-        self._experiment = experiment
-        self._state = state
-        self._todo = todo
-
-    def __len__(self) -> int:
-        return len(self._todo)
-
-    def __getitem__(self, number: Any) -> Any:
-        at = self._todo[number]
-        return at, self._experiment.with_overrides([*self._state.points[at].items()])
+def _result(
+    manifest: dict[str, Any],
+    table: pd.DataFrame,
+    complete: bool,
+    folder: Path | None,
+    damaged: Sequence[str] = (),
+) -> SweepResult:
+    numbers = tuple(int(number) for number in table["point"])
+    return SweepResult(manifest, table.drop(columns="point"), complete, folder, tuple(damaged), numbers)
 
 
 def load_sweep(folder: str | Path) -> SweepResult:
@@ -282,42 +296,6 @@ def load_sweep(folder: str | Path) -> SweepResult:
         raise InputError(f"{folder}: this is not the folder of a sweep")
     rows, damaged = read_rows(folder, manifest["size"])
     table = frame(Parameters(manifest["points"], manifest.get("base", {})), rows)
-    complete = len(rows) == manifest["size"]
-    return SweepResult(manifest, table.drop(columns="point"), complete, folder, tuple(damaged))
-
-
-def run_point(task: Task, stop: Stop, allowed: Allowance | None = None) -> dict[str, Any] | None:
-    """The row of one point: status, message, and the scalars of its summary. None if it was stopped.
-
-    Raises:
-        KeyboardInterrupt: it was interrupted by hand.
-    """
-    try:
-        result = run(task[1], memory=allowed, stop=stop)
-    except (KeyboardInterrupt, SystemExit):
-        raise
-    except InterruptedBuildError:
-        return None
-    except (FabricsimError, MemoryError) as error:
-        return _failed(str(error) or "there is not enough memory for this point")
-    except BaseException as error:  # a panic of the engine is no Exception
-        return _failed(f"internal error: {type(error).__name__}: {error}")
-    if stopped := result.manifest.get("stopped"):
-        return _failed(str(stopped))
-    if result.status == "interrupted":
-        if not stop():
-            raise KeyboardInterrupt
-        return None
-    summary = result.manifest["summary"]
-    if defect := summary.get("defect"):
-        return _failed(f"a defect of the simulator, please report it: {defect}")
-    return {
-        **scalars(summary),
-        "status": result.status,
-        "message": "; ".join(summary.get("deadlock") or ()),
-        "wall_s": result.manifest["wall_s"],
-    }
-
-
-def _failed(message: str) -> dict[str, Any]:
-    return {"status": FAILED, "message": message}
+    schedule = schedule_of(manifest)
+    complete = len(rows) == manifest["size"] if schedule is None else not schedule.due(rows)
+    return _result(manifest, table, complete, folder, damaged)

@@ -32,6 +32,23 @@ class Saturation:
     """True if some point is saturated; if not, the true saturation point is higher."""
 
 
+def reason(
+    offered: float, accepted: float, latency: float, zero_load: float, factor: float = LATENCY_FACTOR
+) -> str:
+    """The definition that a load meets, "accepted" or "latency"; empty if it is not saturated.
+
+    Args:
+        offered: offered load.
+        accepted: accepted load.
+        latency: mean latency.
+        zero_load: mean latency at the lowest load, in the same unit.
+        factor: ratio of the two from which on the network is saturated.
+    """
+    if accepted < ACCEPTED_FRACTION * offered:
+        return "accepted"
+    return "latency" if latency > factor * zero_load else ""
+
+
 def saturation(points: pd.DataFrame) -> Saturation | None:
     """The saturation point of rows with `offered_load`, `accepted_load` and `latency_ns.mean`; None without rows.
 

@@ -21,6 +21,7 @@ from fabricsim.spec import Experiment
 from fabricsim.store import MANIFEST, Reservation, read_manifest, read_table, rescue, write_table
 from fabricsim.sweep.journal import Journal, JournalWriter, read_journal
 from fabricsim.sweep.plan import Plan, Point
+from fabricsim.sweep.schedule import Schedule
 from fabricsim.sweep.table import FAILED, TABLE, Parameters, frame, rows_of, value_at
 
 JOURNAL = f"{TABLE}.jsonl"
@@ -28,7 +29,7 @@ WRITE_S = 5.0
 """Seconds between two writings of the table, at least."""
 WRITE_SHARE = 0.05
 """Part of the time that writing the table may take."""
-_SAME = ("kind", "points", "overrides", "experiment", "version", "inputs")
+_SAME = ("kind", "points", "overrides", "experiment", "version", "inputs", "schedule")
 """Keys of the manifest that must be equal to resume a sweep in a folder."""
 
 
@@ -42,14 +43,18 @@ class SweepState:
         folder: Path | None,
         force: bool,
         say: Callable[[str], None] = lambda _: None,
+        schedule: Schedule | None = None,
     ) -> None:
         """Resumes from the results already in `folder`; `say` receives the damaged points.
+
+        `schedule` chooses the points that run; without it all do.
 
         Raises:
             InputError: the folder holds something else, cannot be written, or another process works on it.
             StoreError: its manifest or its table is damaged.
         """
         self.points: list[Point] = plan.points()
+        self.schedule = schedule
         checked = experiment.check()
         base = {key: value_at(checked, key) for key in plan.parameters}
         self._parameters = Parameters(self.points, base)
@@ -72,6 +77,7 @@ class SweepState:
             "overrides": [list(pair) for pair in experiment.overrides],
             "inputs": dict(_inputs(checked, Path(experiment.base))),
             "experiment": experiment.text,
+            "schedule": None if schedule is None else schedule.as_dict(),
         }
         if folder is not None:
             self._open(folder, force, say)
@@ -81,8 +87,20 @@ class SweepState:
         """Number of points that are done."""
         return len(self._rows)
 
+    @property
+    def rows(self) -> Mapping[int, Mapping[str, Any]]:
+        """Rows of the points that are done, by number."""
+        return self._rows
+
+    @property
+    def expected(self) -> int:
+        """Number of points in all, or that are expected to run."""
+        return len(self.points) if self.schedule is None else self.schedule.expected(self._rows)
+
     def todo(self) -> list[int]:
-        """Numbers of the points that are not done."""
+        """Numbers of the points that are not done; with a schedule those that may run now."""
+        if self.schedule is not None:
+            return self.schedule.due(self._rows)
         return [at for at in range(len(self.points)) if at not in self._rows]
 
     def row(self, at: int) -> Mapping[str, Any] | None:
