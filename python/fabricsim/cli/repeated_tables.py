@@ -28,11 +28,17 @@ _FIGURES = ("accepted_gbps", "accepted_load", "latency_ns.mean", "latency_ns.p99
 def print_repeated(result: SweepResult, console: Console) -> None:
     """Means of totals and entries with their confidence intervals."""
     found = result.estimates()
-    title = f"{result.manifest['name']}: means of {len(result.seeds)} seeds, ± {CONFIDENCE:.0%} confidence"
+    title = f"{result.manifest['name']}: means of {_counts(found)} seeds, ± {CONFIDENCE:.0%} confidence"
     if len(found):
         console.print(_points(result, found, title) if result.varied else _quantities(found, title))
     if failed := result.count("failed"):
         console.print(f"{failed} runs failed and are not in the means", style="yellow", markup=False)
+
+
+def _counts(found: pd.DataFrame) -> str:
+    """The number of seeds; if points have different ones, the smallest and the largest."""
+    least, most = (int(found["seeds"].min()), int(found["seeds"].max())) if len(found) else (0, 0)
+    return str(most) if least == most else f"{least} to {most}"
 
 
 def _quantities(found: pd.DataFrame, title: str) -> Table:

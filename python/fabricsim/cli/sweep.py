@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -17,6 +17,18 @@ from fabricsim.cli.pictures import Drawing, FormatOption, LabelOption, StyleOpti
 from fabricsim.cli.points import random_points, spelled_points, values_by_key
 from fabricsim.cli.progress import count_progress
 from fabricsim.cli.repeated import complain_of_failed
+from fabricsim.cli.schedules import (
+    Between,
+    LatencyFactor,
+    Load,
+    MostSeeds,
+    PerRound,
+    PrecisionOption,
+    Saturation,
+    Tolerance,
+    requested_precision,
+    saturation_search,
+)
 from fabricsim.cli.state import (
     EXIT_CODES,
     Dask,
@@ -39,7 +51,8 @@ from fabricsim.cli.state import (
 )
 from fabricsim.cli.sweep_tables import print_sweep
 from fabricsim.errors import InputError
-from fabricsim.sweep import SweepResult
+from fabricsim.spec import Experiment
+from fabricsim.sweep import Executor, SweepResult
 from fabricsim.sweep import sweep as run_sweep
 from fabricsim.sweep.bounds import NO_BOUND
 from fabricsim.sweep.table import BOUND
@@ -89,6 +102,14 @@ def sweep(
     random_seed: RandomSeed = None,
     latin_hypercube: LatinHypercube = False,
     seeds: Seeds = None,
+    saturation: Saturation = False,
+    load: Load = None,
+    tolerance: Tolerance = None,
+    between: Between = None,
+    latency_factor: LatencyFactor = None,
+    per_round: PerRound = None,
+    precision: PrecisionOption = None,
+    most_seeds: MostSeeds = None,
     jobs: Jobs = None,
     dask: Dask = None,
     slurm: Slurm = False,
@@ -109,42 +130,56 @@ def sweep(
 ) -> None:
     """Run an experiment at many points; a sweep that was stopped goes on in the same folder.
 
+    With --saturation or --precision, results choose which points run.
+
     Exit code: 0 all points ran, 1 some failed, 3 none failed but some came to a deadlock, 130 interrupted.
     """
     pictures = drawing(style, width, label, format)
     experiment = read(file, set)
     warn(experiment)
-    drawn = random_points(experiment, random, samples, random_seed, latin_hypercube)
     _check_metrics(
         plot or (), [experiment.text, *(vary or ()), *(zip or ()), *(random or ()), *(point or ())]
     )
-    where = executor(jobs, dask, slurm, slurm_option)
+    points = {
+        "vary": values_by_key(vary),
+        "zip": values_by_key(zip) or None,
+        "list": spelled_points(point),
+        "random": random_points(experiment, random, samples, random_seed, latin_hypercube),
+        "seeds": seeds,
+        "saturation": saturation_search(saturation, load, tolerance, between, latency_factor, per_round),
+        "precision": requested_precision(precision, most_seeds),
+    }
+    kept = {"memory": memory, "force": force, "bound": bound}
+    result, stopped = _swept(experiment, points, executor(jobs, dask, slurm, slurm_option), out, kept)
+    show(json, result.as_dict, lambda: print_sweep(result, output()))
+    assert result.folder is not None
+    _finish(result, result.folder, json, plot, pictures, stopped=bound and result.complete and stopped)
+
+
+def _swept(
+    experiment: Experiment,
+    points: Mapping[str, Any],
+    where: Executor,
+    out: Path | None,
+    kept: Mapping[str, Any],
+) -> tuple[SweepResult, bool]:
+    """The sweep, in its folder, and whether a stop was requested. `points` and `kept` are arguments of `fs.sweep`."""
     with Interrupt() as interrupt, count_progress("points") as on_point:
         result = in_folder(
             out,
             f"{experiment.name}-sweep",
             lambda folder: run_sweep(
                 experiment,
-                vary=values_by_key(vary),
-                zip=values_by_key(zip) or None,
-                list=spelled_points(point),
-                random=drawn,
-                seeds=seeds,
+                **points,
+                **kept,
                 executor=where,
-                memory=memory,
                 out=folder,
-                force=force,
-                bound=bound,
                 on_point=on_point,
                 say=tell,
                 stop=interrupt.asked,
             ),
         )
-    folder = result.folder
-    assert folder is not None
-    show(json, result.as_dict, lambda: print_sweep(result, output()))
-    stopped = bound and result.complete and interrupt.asked()
-    _finish(result, folder, json, plot, pictures, stopped=stopped)
+    return result, interrupt.asked()
 
 
 def _check_metrics(metrics: Sequence[str], given: Sequence[str]) -> None:
@@ -177,7 +212,8 @@ def _finish(
     say = tell_results(folder, json)
     complain_of_failed(result)
     if not result.complete or stopped:
-        done = f"{len(result.points)} of {result.manifest['size']} points are done"
+        of = "" if result.schedule else f" of {result.manifest['size']}"
+        done = f"{len(result.points)}{of} points are done"
         tell(f"{done}{', but not all of their bounds' if stopped else ''}; give --out {folder} to go on")
         raise typer.Exit(INTERRUPTED)
     failed, stuck, unbounded = result.count("failed"), result.count("deadlock"), _unbounded(result)

@@ -11,6 +11,7 @@ from fabricsim.cli.layout import key_heading, narrow, two_lines
 from fabricsim.cli.numbers import fixed, plain
 from fabricsim.cli.numbers import shown as shown_as
 from fabricsim.cli.repeated_tables import print_repeated
+from fabricsim.cli.schedule_tables import print_precision, print_search
 from fabricsim.sweep import SweepResult
 from fabricsim.sweep.table import BOUND
 from fabricsim.sweep.table import entry as entry_of
@@ -34,9 +35,13 @@ MOST_ENTRIES = 4
 
 
 def print_sweep(result: SweepResult, console: Console) -> None:
-    """Points and saturation of a sweep."""
+    """Points and saturation of a sweep; of a search for saturation, what it found."""
+    if result.is_search:
+        print_search(result, console)
+        return
     if result.repeated:
         print_repeated(result, console)
+        print_precision(result, console)
         _print_saturation(result, console)
         return
     of_entries = [

@@ -23,7 +23,7 @@ from fabricsim.plots.theme import (
     words,
 )
 from fabricsim.results import Result
-from fabricsim.sweep import SweepResult, saturation
+from fabricsim.sweep import Saturation, SweepResult
 
 _MARKS = ((0.5, "p50", "o"), (0.99, "p99", "s"), (0.999, "p99.9", "^"))
 MOST_LABELS = 12
@@ -105,7 +105,7 @@ def load_latency(result: SweepResult) -> Figure:
             lower.plot(rows["offered_load"], rows["accepted_load"], label=label or "the experiment", **look)
             if result.repeated:
                 _bands((upper, lower), result, rows, look["color"])
-            _mark_saturation(upper, lower, rows, look["color"])
+            _mark_saturation(upper, lower, result.saturation_of(key, rows), look["color"])
         most = float(points["offered_load"].max())
         lower.plot([0.0, most], [0.0, most], color="0.6", linewidth=1.0, linestyle=":", label="offered")
         upper.set(ylabel="mean packet latency (ns)", yscale="log")
@@ -134,8 +134,7 @@ def _bands(axes: tuple[Axes, Axes], result: SweepResult, rows: pd.DataFrame, col
         ax.fill_between(rows["offered_load"], ends[:, 0], ends[:, 1], color=colour, alpha=0.2, linewidth=0)
 
 
-def _mark_saturation(upper: Axes, lower: Axes, rows: pd.DataFrame, colour: str = COLOURS[0]) -> None:
-    found = saturation(rows)
+def _mark_saturation(upper: Axes, lower: Axes, found: Saturation | None, colour: str = COLOURS[0]) -> None:
     if found is None or not found.reached:
         return
     for axes in (upper, lower):

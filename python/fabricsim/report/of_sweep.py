@@ -9,6 +9,7 @@ from fabricsim.errors import FabricsimError
 from fabricsim.plots import save_sweep_plots
 from fabricsim.report.parts import Section, embedded, given, noted, scratch, table_of
 from fabricsim.sweep import SweepResult
+from fabricsim.sweep.precision import PrecisionSchedule
 from fabricsim.sweep.table import entry
 
 MOST_ROWS = 1000
@@ -35,6 +36,8 @@ def sections_of_sweep(result: SweepResult) -> list[Section]:
     states = {name: result.count(name) for name in ("ok", "deadlock", "failed")}
     facts = [(name, count or "") for name, count in states.items()]
     facts.insert(0, ("points", f"{len(result.points):,} of {result.manifest['size']:,}"))
+    if result.schedule is not None:
+        facts[0] = ("points that ran", f"{len(result.points):,} of a grid of {result.manifest['size']:,}")
     columns = [*(noted(result.points, key) for key in result.parameters), *map(entry, _METRICS)]
     found = [
         Section("Summary", facts=given(facts)),
@@ -44,6 +47,10 @@ def sections_of_sweep(result: SweepResult) -> list[Section]:
     if len(saturation):
         names = [Entry(str(name), str(name)) for name in saturation]
         found.append(Section("Saturation", table=table_of(saturation, names, MOST_ROWS, "curves")))
+    if isinstance(result.schedule, PrecisionSchedule):
+        reached = result.precision()
+        names = [Entry(str(name), str(name)) for name in reached]
+        found.append(Section("Precision", table=table_of(reached, names, MOST_ROWS, "metrics")))
     found.append(_pictures(result))
     found.append(Section("Experiment", code=str(result.manifest.get("experiment", ""))))
     return found

@@ -15,7 +15,7 @@ from fabricsim.shown import Shown, counted
 from fabricsim.spec import Experiment, as_experiment
 from fabricsim.spec.sweep import RandomPoints
 from fabricsim.statistics import CONFIDENCE
-from fabricsim.store import read_manifest
+from fabricsim.store import MANIFEST, read_manifest
 from fabricsim.sweep.bisection import BisectionSchedule, SaturationSearch
 from fabricsim.sweep.bounds import add_bounds
 from fabricsim.sweep.execution import run_points
@@ -162,6 +162,15 @@ class SweepResult(Shown):
         found = ((key, saturation(rows)) for key, rows in self.curves())
         return pd.DataFrame([key | vars(s) for key, s in found if isinstance(s, Saturation)])
 
+    def saturation_of(self, key: Mapping[str, Any], rows: pd.DataFrame) -> Saturation | None:
+        """The saturation point of one of the curves, with the offered load as it was measured; None if not known."""
+        if not self.is_search:
+            return saturation(rows)
+        for row in self.saturation().to_dict("records"):
+            if not row["message"] and all(row[name] == value for name, value in key.items()):
+                return Saturation(row["offered"], row["accepted"], row["throughput"], bool(row["reached"]))
+        return None
+
     def precision(self) -> pd.DataFrame:
         """The precision that was reached: a row for each point and each metric whose precision was requested.
 
@@ -296,6 +305,6 @@ def load_sweep(folder: str | Path) -> SweepResult:
         raise InputError(f"{folder}: this is not the folder of a sweep")
     rows, damaged = read_rows(folder, manifest["size"])
     table = frame(Parameters(manifest["points"], manifest.get("base", {})), rows)
-    schedule = schedule_of(manifest)
+    schedule = schedule_of(manifest, folder / MANIFEST)
     complete = len(rows) == manifest["size"] if schedule is None else not schedule.due(rows)
     return _result(manifest, table, complete, folder, damaged)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, Protocol
 
 from fabricsim.errors import InputError, StoreError
 from fabricsim.spec import Experiment
+from fabricsim.store import MANIFEST
 from fabricsim.sweep.bisection import SEARCH, BisectionSchedule, SaturationSearch, load_points, load_shares
 from fabricsim.sweep.plan import Plan, is_load, plan
 from fabricsim.sweep.precision import FIRST_SEEDS, METRICS, PRECISION, Precision, PrecisionSchedule
@@ -33,8 +35,8 @@ class Schedule(Protocol):
         ...
 
 
-def schedule_of(manifest: Mapping[str, Any]) -> Schedule | None:
-    """The schedule of a sweep by its manifest; None if all points run.
+def schedule_of(manifest: Mapping[str, Any], where: str | Path = MANIFEST) -> Schedule | None:
+    """The schedule of a sweep by its manifest, which messages call `where`; None if all points run.
 
     Raises:
         StoreError: the manifest's schedule is damaged.
@@ -50,7 +52,7 @@ def schedule_of(manifest: Mapping[str, Any]) -> Schedule | None:
             return PrecisionSchedule.of(stored, size)
     except (KeyError, TypeError, ValueError, ZeroDivisionError):
         pass
-    raise StoreError("manifest.json: damaged: the value of 'schedule' is not what fabricsim writes")
+    raise StoreError(f"{where}: damaged: the value of 'schedule' is not what fabricsim writes")
 
 
 def scheduled(
