@@ -73,6 +73,7 @@ _OPTIONAL: dict[str, dict[str, Check]] = {
         "holds": _mapping,
         "fresh_seeds": _list_of(_whole),
         "confidence": _is(int, float),
+        "precision": _is(int, float, type(None)),
         "opensm": _is(str, type(None)),
     },
 }

@@ -125,9 +125,9 @@ def requested_precision(texts: list[str] | None, most_seeds: int | None) -> Prec
     for text in texts:
         if "=" in text:
             name, value = parse_assignment(text)
-            metrics[name] = _fraction(value, text)
+            metrics[name] = fraction(value, text)
         else:
-            metrics |= dict.fromkeys(METRICS, _fraction(text, text))
+            metrics |= dict.fromkeys(METRICS, fraction(text))
     return Precision(metrics) if most_seeds is None else Precision(metrics, most_seeds)
 
 
@@ -146,13 +146,17 @@ def _ends(text: str) -> tuple[float, float]:
     raise InputError(f"--between {text}: this is no range of loads: write LOW..HIGH, such as 0.05..1")
 
 
-def _fraction(text: str, whole: str) -> float:
-    """`2%` or `0.02`."""
+def fraction(text: str, whole: str = "") -> float:
+    """`2%` or `0.02`; `whole` is the text of the option.
+
+    Raises:
+        InputError: it is no number.
+    """
     number, percent, rest = text.strip().partition("%")
     try:
         value = math.nan if rest.strip() else float(number) / (100.0 if percent else 1.0)
     except ValueError:
         value = math.nan
     if math.isnan(value):
-        raise InputError(f"--precision {whole}: this is no number: write it as 0.02 or 2%")
+        raise InputError(f"--precision {whole or text}: this is no number: write it as 0.02 or 2%")
     return value

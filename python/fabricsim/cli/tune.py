@@ -21,6 +21,7 @@ from fabricsim.cli.layout import key_heading, narrow
 from fabricsim.cli.numbers import percent, plain, significant
 from fabricsim.cli.pictures import Drawing, FormatOption, LabelOption, StyleOption, WidthOption, drawing
 from fabricsim.cli.progress import Pace
+from fabricsim.cli.schedules import fraction
 from fabricsim.cli.state import (
     Dask,
     ExperimentFile,
@@ -73,6 +74,14 @@ def tune(
         str | None,
         typer.Option("--study", metavar="NAME", help="Name of the study there; by default the experiment's."),
     ] = None,
+    precision: Annotated[
+        str | None,
+        typer.Option(
+            "--precision",
+            metavar="P",
+            help="End the comparison on fresh seeds, after 5 or more, once all intervals are at most ± P, such as 2%.",
+        ),
+    ] = None,
     format: FormatOption = "png",
     style: StyleOption = "screen",
     width: WidthOption = None,
@@ -104,6 +113,7 @@ def tune(
                 force=force,
                 storage=storage,
                 study=study,
+                precision=None if precision is None else fraction(precision),
                 on_progress=on_progress,
                 on_confirm=on_confirm,
                 stop=interrupt.asked,
@@ -183,6 +193,7 @@ def print_study(result: TuneResult, console: Console) -> None:
             console.print(f"  --set '{key}={toml_value(value)}'", markup=False)
     if len(result.gains):
         console.print(_gains(result))
+        _print_precision(result, console)
     for name, holds in result.manifest["holds"].items():
         if not holds:
             complain(f"on the fresh seeds the best setting breaks the constraint {name}")
@@ -194,6 +205,26 @@ def print_study(result: TuneResult, console: Console) -> None:
         )
     elif result.manifest["problem"]:
         complain(f"best setting and experiment could not be compared: {result.manifest['problem']}")
+
+
+def _print_precision(result: TuneResult, console: Console) -> None:
+    """The metrics whose intervals are wider than requested, if a precision was."""
+    if (precision := result.manifest.get("precision")) is None:
+        return
+    rows = result.gains.to_dict("records")
+    wide = [
+        str(row["metric"]) for row in rows if row["high"] - row["low"] > 2 * precision * abs(row["baseline"])
+    ]
+    seeds = len(result.manifest["fresh_seeds"])
+    if wide:
+        console.print(
+            f"with {seeds} seeds, intervals of {', '.join(wide)} are wider than ± {percent(precision)} of the value "
+            "as it is: allow more with --set tune.fresh_seeds=N",
+            style="yellow",
+            markup=False,
+        )
+    else:
+        console.print(f"all intervals are at most ± {percent(precision)} of the value as it is", markup=False)
 
 
 def _print_broken(result: TuneResult, console: Console) -> None:

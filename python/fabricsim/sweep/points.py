@@ -231,8 +231,8 @@ def sweep(
     """Runs an experiment at many points: every combination of what the axes give.
 
     A sweep into the folder of the same sweep goes on where it ended; points that failed are tried again. Ctrl-C keeps
-    the points that are done. A point that fails is a row with status "failed" and a message. In a script, call it
-    under `if __name__ == "__main__":`.
+    the points that are done. A point that fails is a row with status "failed" and a message. In a script, call it under
+    `if __name__ == "__main__":`.
 
     Args:
         experiment: an experiment file, or an `Experiment`.
@@ -243,17 +243,15 @@ def sweep(
         random: points drawn at random, instead of the file's.
         seeds: repeat each point with that number of seeds, 2 or more: the experiment's `seed`, the next one, and so on,
             the same for all points. `estimates` has means and confidence intervals.
-        saturation: search the saturation point for each combination of the other parameters, by bisection over the
-            load: see `SaturationSearch`. With `seeds`, the means over them decide.
-        precision: repeat each point, with `seeds` seeds first (5 by default), until the 95 % confidence intervals of
-            these metrics have at most this half-width relative to the mean. One number stands for accepted load and
-            mean latency.
+        saturation: search the saturation point by bisection over the load, for each combination of the other
+            parameters. With `seeds`, the means over them decide.
+        precision: repeat each point, with `seeds` seeds first (5), until the 95 % confidence intervals of these metrics
+            have at most this half-width relative to the mean. A number is of accepted load and mean latency.
         jobs: processes at most; by default one for each processor.
         executor: where to run, instead of local processes: see `fabricsim.sweep.executors`.
         out: write a folder there.
         force: replace a folder of another sweep.
-        memory: most memory of all local processes together, such as "16 GiB", or of each run on a cluster; by default
-            what the machine has.
+        memory: most memory of all local processes together, such as "16 GiB", or of each run on a cluster.
         bound: add a column `bound_fraction`: accepted throughput over the largest total that topology and routing
             allow. Bounds are computed when the points are done, once for points with equal bounds.
         on_point: called with points done and points in all. In a notebook, without it, a bar shows them.
@@ -265,8 +263,8 @@ def sweep(
         StoreError: the folder could not be written; the points so far went to another one.
     """
     experiment = as_experiment(experiment, set)
-    axes = {"vary": vary, "zip": zip, "list": list, "random": random}
-    planned, schedule = scheduled(experiment, seeds=seeds, saturation=saturation, precision=precision, **axes)
+    axes = {"vary": vary, "zip": zip, "list": list, "random": random, "seeds": seeds}
+    planned, schedule = scheduled(experiment, axes, saturation, precision)
     planned.check(experiment)
     where = executor or local(jobs)
     state = SweepState(experiment, planned, None if out is None else Path(out), force, say, schedule)

@@ -57,27 +57,25 @@ def schedule_of(manifest: Mapping[str, Any], where: str | Path = MANIFEST) -> Sc
 
 def scheduled(
     experiment: Experiment,
-    *,
-    seeds: int | None,
+    axes: Mapping[str, Any],
     saturation: SaturationSearch | bool,
     precision: Precision | Mapping[str, float] | float | None,
-    **axes: Any,
 ) -> tuple[Plan, Schedule | None]:
-    """The points of a sweep, and which of them run: see `fabricsim.sweep`. `axes` are those of `plan`.
+    """The points of a sweep, and which of them run: see `fabricsim.sweep`. `axes` are the arguments of `plan`.
 
     Raises:
         InputError: there is nothing to vary, or something about it is wrong.
     """
     if precision is None and not saturation:
-        return plan(experiment, seeds=seeds, **axes), None
+        return plan(experiment, **axes), None
     if precision is not None and saturation:
         raise InputError(
             "saturation and precision exclude each other: repeat the loads of a search with seeds=N (--seeds N)"
         )
     if precision is not None:
-        return _precise(experiment, _as_precision(precision), FIRST_SEEDS if seeds is None else seeds, axes)
+        return _precise(experiment, _as_precision(precision), axes)
     search = SaturationSearch() if isinstance(saturation, bool) else saturation
-    return _searched(experiment, search, seeds, axes)
+    return _searched(experiment, search, axes)
 
 
 def _as_precision(given: Precision | Mapping[str, float] | float) -> Precision:
@@ -86,21 +84,20 @@ def _as_precision(given: Precision | Mapping[str, float] | float) -> Precision:
     return Precision(given if isinstance(given, Mapping) else dict.fromkeys(METRICS, float(given)))
 
 
-def _precise(
-    experiment: Experiment, wanted: Precision, first: int, axes: Mapping[str, Any]
-) -> tuple[Plan, Schedule]:
+def _precise(experiment: Experiment, wanted: Precision, axes: Mapping[str, Any]) -> tuple[Plan, Schedule]:
+    first = FIRST_SEEDS if axes["seeds"] is None else int(axes["seeds"])
     wanted.check(first)
-    found = plan(experiment, seeds=wanted.most_seeds, **axes)
+    found = plan(experiment, **{**axes, "seeds": wanted.most_seeds})
     return found, PrecisionSchedule(dict(wanted.metrics), first, wanted.most_seeds, found.size)
 
 
 def _searched(
-    experiment: Experiment, search: SaturationSearch, seeds: int | None, axes: Mapping[str, Any]
+    experiment: Experiment, search: SaturationSearch, axes: Mapping[str, Any]
 ) -> tuple[Plan, Schedule]:
     values = search.values()
     facts = experiment.check()
     shares = load_shares(experiment, facts, search.loads)
-    found = plan(experiment, seeds=seeds, loads=load_points(values, shares), **axes)
+    found = plan(experiment, loads=load_points(values, shares), **axes)
     others = [key for key in found.parameters if is_load(key) and key not in shares]
     if others and not search.loads:
         raise InputError(
@@ -108,7 +105,7 @@ def _searched(
             "search (--load KEY)"
         )
     return found, BisectionSchedule(
-        shares, tuple(values), seeds or 1, found.size, search.latency_factor, search.points_per_round
+        shares, tuple(values), axes["seeds"] or 1, found.size, search.latency_factor, search.points_per_round
     )
 
 

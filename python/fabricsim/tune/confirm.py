@@ -13,6 +13,7 @@ from fabricsim.memory import Allowance
 from fabricsim.statistics import interval
 from fabricsim.sweep import Stop, never
 from fabricsim.sweep.executors import Executor
+from fabricsim.sweep.precision import FIRST_SEEDS, looks
 from fabricsim.tune.metrics import Which
 from fabricsim.tune.metrics.registry import unit
 from fabricsim.tune.problem import Problem, Settings
@@ -61,19 +62,24 @@ class Confirmation:
     """Every run, with "best" or "baseline"."""
     holds: Mapping[str, bool]
     """For each constraint: whether the best setting keeps it on these seeds."""
+    seeds: tuple[int, ...]
+    """The fresh seeds that were used."""
     error: str = ""
     """Reason for a missing comparison."""
+
+    def is_narrow(self, precision: float) -> bool:
+        """True if all intervals of differences have at most this half-width, over the baseline's value."""
+        return all((gain.high - gain.low) / 2 <= precision * abs(gain.baseline) for gain in self.gains)
 
 
 class FreshRuns:
     """The runs with fresh seeds, kept in the study as they are done."""
 
-    def __init__(self, problem: Problem, study: Study, settings: Settings) -> None:
+    def __init__(self, problem: Problem, study: Study, settings: Settings, seeds: Sequence[int]) -> None:
         self._study = study
         self._known: dict[str, Any] = dict(study.user_attrs.get(_FRESH, {}))
         self.variants = {
-            trial: problem.variants(values, problem.fresh_seeds)
-            for trial, values in ((BEST, settings), (BASELINE, {}))
+            trial: problem.variants(values, seeds) for trial, values in ((BEST, settings), (BASELINE, {}))
         }
         self._keys = {
             (trial, place): json.dumps([{} if trial == BASELINE else dict(settings), scenario.name, seed])
@@ -121,8 +127,34 @@ def confirm(
     stop: Stop = never,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Confirmation | None:
-    """Runs the best setting and the baseline with fresh seeds. None if it was stopped."""
-    fresh = FreshRuns(problem, study, settings)
+    """Runs the best setting and the baseline with fresh seeds. None if it was stopped.
+
+    With a precision, more seeds follow only until it is reached.
+    """
+    seeds, job = problem.fresh_seeds, partial(work, allowed=allowed)
+    counts = [len(seeds)]
+    if problem.precision is not None:
+        counts = looks(min(FIRST_SEEDS, len(seeds)), len(seeds))
+    found: Confirmation | None = None
+    for count in counts:
+        fresh = FreshRuns(problem, study, settings, seeds[:count])
+        if not _run(problem, fresh, executor, job, stop, on_progress):
+            return None
+        found = _compared(problem, fresh.runs(BEST), fresh.runs(BASELINE), seeds[:count])
+        if found.error or (problem.precision is not None and found.is_narrow(problem.precision)):
+            break
+    return found
+
+
+def _run(
+    problem: Problem,
+    fresh: FreshRuns,
+    executor: Executor,
+    job: Callable[[Task, Stop], Answer | None],
+    stop: Stop,
+    on_progress: Callable[[int, int], None] | None,
+) -> bool:
+    """Does the runs that are left; False after a stop."""
     if on_progress:
         on_progress(fresh.done, fresh.size)
 
@@ -136,28 +168,29 @@ def confirm(
         take(task, Answer(error=why))
 
     todo = fresh.todo(tuple(wanted.which for wanted in problem.metrics))
-    job = partial(work, allowed=allowed)
-    if todo and not executor.work_through(todo, job, take, stop=stop, on_lost=lose):
-        return None
-    return _compared(problem, fresh.runs(BEST), fresh.runs(BASELINE))
+    return not todo or executor.work_through(todo, job, take, stop=stop, on_lost=lose)
 
 
-def _compared(problem: Problem, best: Sequence[Run], baseline: Sequence[Run]) -> Confirmation:
+def _compared(
+    problem: Problem, best: Sequence[Run], baseline: Sequence[Run], seeds: Sequence[int]
+) -> Confirmation:
     runs = (*(("best", run) for run in best), *(("baseline", run) for run in baseline))
     failed = next((f"{name}, seed {run.seed}: {run.error}" for name, run in runs if run.error), "")
     if failed:
-        return Confirmation((), runs, {}, failed)
-    gains = [_gain(problem, at, best, baseline) for at in range(len(problem.metrics))]
+        return Confirmation((), runs, {}, tuple(seeds), failed)
+    gains = [_gain(problem, at, best, baseline, seeds) for at in range(len(problem.metrics))]
     values = [run.values for run in best]
     holds = {c.name: problem.excess(c, values) <= 0.0 for c in problem.constraints}
-    return Confirmation(tuple(gains), runs, holds)
+    return Confirmation(tuple(gains), runs, holds, tuple(seeds))
 
 
-def _gain(problem: Problem, at: int, best: Sequence[Run], baseline: Sequence[Run]) -> Gain:
+def _gain(
+    problem: Problem, at: int, best: Sequence[Run], baseline: Sequence[Run], seeds: Sequence[int]
+) -> Gain:
     """Of the metric at a place, seed by seed."""
     wanted = problem.metrics[at]
     ours, theirs = (
-        np.array([problem.aggregate(wanted, _of_seed(found, seed, at)) for seed in problem.fresh_seeds])
+        np.array([problem.aggregate(wanted, _of_seed(found, seed, at)) for seed in seeds])
         for found in (best, baseline)
     )
     low, high = interval(ours - theirs, problem.confidence)

@@ -84,13 +84,19 @@ class Scenario:
 class Problem:
     """A study's parameters, objectives, constraints, and the runs of each setting."""
 
-    def __init__(self, experiment: Experiment) -> None:
+    def __init__(self, experiment: Experiment, precision: float | None = None) -> None:
         """Reads the experiment.
 
         Raises:
-            InputError: it has no `[tune]`, or that is wrong.
+            InputError: it has no `[tune]`, or that is wrong, or the precision is out of range.
         """
+        if precision is not None and not 0.0 < precision < 1.0:
+            raise InputError(f"precision = {precision:g}: must be above 0 and below 1, such as 0.02 or 2%")
         self.experiment = experiment
+        self.precision = precision
+        """Half-width of the differences' intervals, over the baseline's value, at which the comparison on fresh seeds
+        ends; None: it takes all of them.
+        """
         self.facts = experiment.check()
         if not (tune := self.facts.get("tune")):
             raise InputError(

@@ -38,6 +38,7 @@ def tune(
     memory: str | int | None = None,
     storage: str | None = None,
     study: str | None = None,
+    precision: float | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     on_confirm: Callable[[int, int], None] | None = None,
     stop: Stop = never,
@@ -58,6 +59,8 @@ def tune(
             what the machine has.
         storage: the URL of a database for Optuna instead of a file in `out`.
         study: a name for the study there; by default the experiment's.
+        precision: end the comparison on fresh seeds, after 5 or more, as soon as the intervals of all differences have
+            at most this half-width relative to the value of the experiment as it is.
         on_progress: called after every trial. In a notebook, without it, a bar shows them.
         on_confirm: called with the runs with fresh seeds that are done, and their number.
         stop: asked about ten times a second.
@@ -67,7 +70,7 @@ def tune(
             else's, or the storage cannot be opened.
         FabricsimError: every trial failed.
     """
-    problem = Problem(as_experiment(experiment, set))
+    problem = Problem(as_experiment(experiment, set), precision)
     problem.check_parameters()
     where = local(jobs) if executor is None else executor
     allowed = shared(memory, processes(where))
@@ -185,7 +188,8 @@ def _summarise(folder: Folder, search: Search, found: Confirmation | None, *, co
         "baseline": search.baseline.as_dict() if search.baseline else None,
         "best": chosen.as_dict() if chosen else None,
         "least_broken": broken.as_dict() if broken else None,
-        "fresh_seeds": problem.fresh_seeds if found else [],
+        "fresh_seeds": list(found.seeds) if found else [],
+        "precision": problem.precision,
         "confidence": problem.confidence,
         "holds": dict(found.holds) if found else {},
         "opensm": settings,
