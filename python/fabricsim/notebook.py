@@ -116,8 +116,9 @@ def _of_sweep(result: SweepResult) -> View:
     states = {name: result.count(name) for name in ("ok", "deadlock", "failed")}
     metrics = ("accepted_load", "latency_ns.mean", "latency_ns.p99", "status")
     columns = [Entry(key, key) for key in result.parameters] + [catalogue.key(name) for name in metrics]
+    of = "" if result.schedule else f" of {result.manifest['size']:,}"
     return View(
-        f"{result.manifest['name']}: {len(result.points):,} of {result.manifest['size']:,} points",
+        f"{result.manifest['name']}: {len(result.points):,}{of} points",
         facts=given([(name, count or "") for name, count in states.items()]),
         table=table_of(result.points, columns, MOST_ROWS, "points"),
         picture=_drawn(lambda folder: save_sweep_plots(result, folder, "svg")),

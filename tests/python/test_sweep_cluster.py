@@ -93,6 +93,17 @@ def test_tasks_are_made_from_results(cluster: DaskProcesses) -> None:
     assert done == {n: n * n for n in range(30)}
 
 
+def test_a_search_for_saturation_runs_the_same_points(cluster: DaskProcesses, small: Path) -> None:
+    for _ in range(2):
+        cluster.worker()
+    vary, search = {"seed": [1, 2]}, fs.SaturationSearch(tolerance=0.1, points_per_round=2)
+    found = fs.sweep(small, vary=vary, saturation=search, executor=dask(cluster.address))
+    alone = fs.sweep(small, vary=vary, saturation=search, jobs=1)
+    pd.testing.assert_frame_equal(found.points.drop(columns="wall_s"), alone.points.drop(columns="wall_s"))
+    pd.testing.assert_frame_equal(found.saturation(), alone.saturation())
+    assert found.saturation()["reached"].all()
+
+
 def test_an_error_in_a_worker_is_raised_here(cluster: DaskProcesses) -> None:
     cluster.worker()
     with pytest.raises(fs.InputError, match="negative"):

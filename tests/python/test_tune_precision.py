@@ -22,7 +22,7 @@ def noisy(objective: str = MUCH) -> fs.Experiment:
 
 def half_width(result: fs.TuneResult) -> float:
     (row,) = result.gains.to_dict("records")
-    return float(row["high"] - row["low"]) / 2 / abs(row["baseline"])
+    return float((row["high"] - row["low"]) / 2 / abs(row["baseline"]))
 
 
 def test_it_ends_at_the_first_narrow_interval() -> None:

@@ -37,7 +37,7 @@ def sections_of_sweep(result: SweepResult) -> list[Section]:
     facts = [(name, count or "") for name, count in states.items()]
     facts.insert(0, ("points", f"{len(result.points):,} of {result.manifest['size']:,}"))
     if result.schedule is not None:
-        facts[0] = ("points that ran", f"{len(result.points):,} of a grid of {result.manifest['size']:,}")
+        facts[0] = ("points that ran", f"{len(result.points):,} of at most {result.manifest['size']:,}")
     columns = [*(noted(result.points, key) for key in result.parameters), *map(entry, _METRICS)]
     found = [
         Section("Summary", facts=given(facts)),
