@@ -239,7 +239,8 @@ def sweep(
         set: values to replace in all points.
         vary: values by key, beside those of the file's `[sweep]`.
         zip: keys that vary together, instead of the file's.
-        list, random: points spelled out, or drawn at random, instead of the file's.
+        list: points spelled out, instead of the file's.
+        random: points drawn at random, instead of the file's.
         seeds: repeat each point with that number of seeds, 2 or more: the experiment's `seed`, the next one, and so on,
             the same for all points. `estimates` has means and confidence intervals.
         saturation: search the saturation point by bisection over the load, for each combination of the other
@@ -252,8 +253,7 @@ def sweep(
         force: replace a folder of another sweep.
         memory: most memory of all local processes together, such as "16 GiB", or of each run on a cluster; by default
             what the machine has.
-        bound: add the column `bound_fraction`: accepted throughput over the largest total that topology and routing
-            allow.
+        bound: add `bound_fraction`: accepted throughput over the largest total that topology and routing allow.
         on_point: called with points done and points in all, as far as known; a notebook has a bar without it.
         say: receives the points of the folder that are damaged and repeated.
         stop: asked about ten times a second.
