@@ -4,7 +4,7 @@ VENV := .venv/bin
 FIRST := experiments/thesis/a.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint check-protocols mutants mutants-diff soak fuzz bench reproduce docs wheel clean
+.PHONY: help run test lint check-protocols mutants mutants-diff soak fuzz bench bench-peers long-run reproduce docs wheel clean
 
 help: ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 28
@@ -49,6 +49,14 @@ bench: ## speed and memory beside the peers' figures; leaves bench.json
 	@scripts/setup
 	@scripts/bench
 
+bench-peers: ## the same cases with Fabricsim, CAMINOS and SimGrid, in turn; installs them first; leaves bench-peers.json
+	@scripts/setup
+	@scripts/bench_peers
+
+long-run: ## one run of HOPS=1e9 packet-hops: its invariants, and flat memory
+	@scripts/setup
+	@$(VENV)/python scripts/long_run.py --hops "$(or $(HOPS),1e9)"
+
 reproduce: ## compare our numbers with the published ones and with the committed pages, write docs/reproduction/
 	@scripts/setup
 	@$(VENV)/fabricsim reproduce --controls --keep runs/reproduction --check docs/reproduction --pages docs/reproduction
@@ -62,4 +70,4 @@ wheel: ## build dist/*.whl for any Linux with glibc 2.28 or later and any Python
 	@scripts/wheel
 
 clean: ## remove what the other targets built
-	rm -rf .venv target site bench.json python/fabricsim/_native*.so
+	rm -rf .venv target site bench.json bench-peers.json python/fabricsim/_native*.so
