@@ -73,9 +73,9 @@ class Memory:
         self.resident[self.count] = resident_bytes()
         self.count += 1
 
-    def rows(self) -> list[tuple[int, int]]:
-        """Packet-hops and resident bytes."""
-        return [(int(self.hops[at]), int(self.resident[at])) for at in range(self.count)]
+    def rows(self, part: float) -> list[tuple[int, int]]:
+        """Packet-hops and resident bytes; `part` of the hops that a run reports count."""
+        return [(round(part * self.hops[at]), int(self.resident[at])) for at in range(self.count)]
 
 
 def resident_bytes() -> int:
@@ -146,9 +146,9 @@ def long_run(experiment: Path, hops: float, *, fails: bool, seed: int) -> dict[s
     begun = time.monotonic(), time.process_time()
     run = fs.run(experiment, set=keys, on_progress=memory.look)
     wall, cpu = time.monotonic() - begun[0], time.process_time() - begun[1]
-    rows = memory.rows()
-    found = slope(rows)
     summary = run.summary
+    rows = memory.rows(switch_hops(summary) / float(summary["packet_hops"]))
+    found = slope(rows)
     return {
         "date": datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
         "experiment": str(experiment.relative_to(ROOT))

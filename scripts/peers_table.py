@@ -68,36 +68,47 @@ def _booksim(root: Path, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]
     return more
 
 
+def label(case: Mapping[str, Any]) -> str:
+    """A case with its load."""
+    return str(case["title"]) if case["load"] is None else f"{case['title']}, load {case['load']:g}"
+
+
+def rows_of(case: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The rows of a case: those measured, and earlier ones of the same load, or of none that is known."""
+    near = (row for row in others if row["case"] == case["case"] and row["load"] in (case["load"], None))
+    return [*case["rows"], *near]
+
+
+def base_of(case: Mapping[str, Any], column: str) -> Mapping[str, Any] | None:
+    """The row that ratios of a column are to: the first of ours that has the figure."""
+    ours = (row for row in case["rows"] if row.get("program", "").startswith(OURS))
+    return next((row for row in ours if row.get(column)), None)
+
+
 def table(result: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> list[str]:
-    """All figures as Markdown; in parentheses how many times ours a peer's figure is."""
+    """All figures as Markdown; in parentheses how many times ours a figure is."""
     lines = [HEAD]
     for case in result["cases"]:
-        measured = [row for row in case["rows"] if "install" not in row]
-        ours = next((row for row in measured if row["program"].startswith(OURS)), None)
-        near = [row for row in others if row["case"] == case["case"] and row["load"] in (case["load"], None)]
         load = "–" if case["load"] is None else f"{case['load']:g}"
-        names = [row.get("program", row.get("name")) for row in [*case["rows"], *near]]
-        cells = [_cells(row, ours) for row in [*case["rows"], *near]]
-        start = f"| {case['title']} | {load} |"
-        lines += [f"{start} {name} | {shown} |" for name, shown in zip(names, cells, strict=True)]
+        for row in rows_of(case, others):
+            name = row.get("program", row.get("name"))
+            lines.append(f"| {case['title']} | {load} | {name} | {_cells(row, case)} |")
     return lines
 
 
-def _cells(row: Mapping[str, Any], ours: Mapping[str, Any] | None) -> str:
+def _cells(row: Mapping[str, Any], case: Mapping[str, Any]) -> str:
     if "install" in row:
         return f"not here: {row['install']} |" + " |" * (len(COLUMNS) - 2)
-    return " | ".join(_cell(row, ours, column) for column in COLUMNS)
+    return " | ".join(_cell(row, base_of(case, column), column) for column in COLUMNS)
 
 
-def _cell(row: Mapping[str, Any], ours: Mapping[str, Any] | None, column: str) -> str:
+def _cell(row: Mapping[str, Any], base: Mapping[str, Any] | None, column: str) -> str:
     value = row.get(column)
     if value is None:
         return "–"
-    text = digits(value)
-    base = None if ours is None else ours.get(column)
-    if row is ours or not base or column not in RATIOS:
-        return text
-    return f"{text} ({ratio(value / base)})"
+    if row is base or base is None or column not in RATIOS:
+        return digits(value)
+    return f"{digits(value)} ({ratio(value / base[column])})"
 
 
 def digits(value: float) -> str:

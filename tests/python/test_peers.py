@@ -107,6 +107,14 @@ def test_the_table_has_ratios_to_ours() -> None:
     assert lines[2].endswith("| 8 (0.5×) | 0.4 (1×) | 105 (0.7×) |")
 
 
+def test_ratios_are_to_the_first_row_of_ours_that_has_the_figure() -> None:
+    slow = {**OURS, "program": "Fabricsim, MPI", "cpu_us_per_unit": 25.0, "instructions_per_unit": None}
+    lines = table(result(slow, {**OURS, "program": "Fabricsim, job"}, THEIRS), [])
+    assert "| 25 | – |" in lines[1]
+    assert "| 0.125 (0.005×) | 800 |" in lines[2]
+    assert "| 12.5 (0.5×) | 92\u202f000 (115×) |" in lines[3]
+
+
 def test_quoted_figures_have_date_and_ratio() -> None:
     others = quoted(ROOT)
     (line,) = [line for line in table(result(OURS), others) if "BookSim" in line]
@@ -125,12 +133,12 @@ def test_the_plot_has_a_marker_for_each_simulator() -> None:
     shown = result(OURS, THEIRS, ABSENT)
     row = "8x8 mesh, load 0.4"
     found = points(shown, quoted(ROOT), "instructions_per_unit")
-    assert found["Fabricsim"] == [(row, 800.0)]
-    assert found["CAMINOS"] == [(row, 92_000.0)]
+    assert found["Fabricsim"] == [(row, 1.0)]
+    assert found["CAMINOS"] == [(row, 115.0)]
     figure = draw(shown, quoted(ROOT))
     assert [axes.get_xlabel() for axes in figure.axes] == [
-        "processor time per packet-hop (µs)",
-        "instructions per packet-hop",
+        "processor time (multiple of Fabricsim's)",
+        "instructions (multiple of Fabricsim's)",
     ]
     assert all(axes.get_xscale() == "log" and axes.get_legend() is None for axes in figure.axes)
     (legend,) = figure.legends
