@@ -199,7 +199,8 @@ def describe(result: dict[str, Any]) -> str:
         return f"{len(result['samples'])} samples are too few for a slope"
     found = Slope(**result["slope"])
     last = result["samples"][-1][1]
-    rate = f"{found.bytes_per_million_hops:.3g} ± {found.half_width:.2g} bytes per 10^6 packet-hops"
+    growth, half = (float(f"{value:.3g}") for value in (found.bytes_per_million_hops, found.half_width))
+    rate = f"{growth:g} ± {half:g} bytes per 10^6 packet-hops"
     part = found.bytes_per_million_hops * result["packet_hops"] / 1e6 / last if last else math.nan
     return f"{last / 2**20:.1f} MB at the end, {rate}: {100 * part:.2f} % in the whole run"
 
@@ -210,12 +211,14 @@ def main() -> None:
     parser.add_argument("--hops", type=float, default=1e9, help="packet-hops of the run")
     parser.add_argument("--experiment", type=Path, default=EXPERIMENT, help="the experiment's file")
     parser.add_argument("--seed", type=int, default=1, help="seed of the experiment")
+    parser.add_argument("--build", default="released form", help="the build of the Python module")
     parser.add_argument("--no-failures", action="store_true", help="no links fail during the run")
     parser.add_argument("--out", type=Path, help="where the figures and the samples go")
     wanted = parser.parse_args()
     result = long_run(
         wanted.experiment.resolve(), wanted.hops, fails=not wanted.no_failures, seed=wanted.seed
     )
+    result["build"] = wanted.build
     if wanted.out is not None:
         wanted.out.write_text(json.dumps(result) + "\n", encoding="utf-8")
     shown = {key: value for key, value in result.items() if key not in ("samples", "slope")}

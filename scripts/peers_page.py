@@ -30,9 +30,10 @@ def long_table(runs: Sequence[Mapping[str, Any]]) -> list[str]:
         found = run["invariants"]
         counts = " | ".join(digits(found[key]) for key in ("injected", "delivered", "dropped", "in_flight"))
         holds = " | ".join("yes" if found[key] else "**no**" for key in ("packets_ok", "credits_ok"))
+        name = f"`{run['experiment']}` ({run['date']}, {run['build']})"
         lines.append(
-            f"| `{run['experiment']}` ({run['date']}) | {digits(run['packet_hops'])} | {digits(run['wall_s'])} "
-            f"| {digits(run['cpu_s'])} | {counts} | {holds} | {describe(dict(run))} |"
+            f"| {name} | {digits(run['packet_hops'])} | {digits(run['wall_s'])} | {digits(run['cpu_s'])} "
+            f"| {counts} | {holds} | {describe(dict(run))} |"
         )
     return lines
 

@@ -92,5 +92,5 @@ def test_what_does_not_hold_is_said() -> None:
         "slope": vars(long_run.Slope(5000.0, 10.0, 1, 1)),
     }
     (said,) = long_run.problems(grown)
-    assert said.startswith("memory grows: 100.0 MB at the end, 5e+03 ± 10 bytes per 10^6 packet-hops: 4.77 %")
+    assert said.startswith("memory grows: 100.0 MB at the end, 5000 ± 10 bytes per 10^6 packet-hops: 4.77 %")
     assert math.isclose(5000 * 1000 / (100 * MB), 0.0477, rel_tol=1e-3)

@@ -152,6 +152,7 @@ def test_the_page_has_all_parts(tmp_path: Path) -> None:
     long = {
         "experiment": "some.toml",
         "date": "2026-01-03",
+        "build": "slow",
         "packet_hops": 1_000_000_007,
         "wall_s": 200.0,
         "cpu_s": 190.0,
@@ -169,7 +170,7 @@ def test_the_page_has_all_parts(tmp_path: Path) -> None:
     peers_page.write(tmp_path, result(OURS, THEIRS), [long])
     text = (tmp_path / peers_page.PAGE).read_text(encoding="utf-8")
     assert "Measured on 2026-01-02" in text
-    assert "| `some.toml` (2026-01-03) | 1\u202f000\u202f000\u202f007 |" in text
+    assert "| `some.toml` (2026-01-03, slow) | 1\u202f000\u202f000\u202f007 |" in text
     assert "| yes | **no** |" in text
     assert "- Fabricsim: test." in text
     assert not [line for line in text.split("\n") if line.startswith("@")]
