@@ -61,7 +61,15 @@ except SystemExit:
     pass
 print(*sys.modules, file=sys.stderr)
 """
-RUNS = {"fabricsim.sweep", "fabricsim.compare", "fabricsim.bound", "fabricsim.plots", "fabricsim.tune"}
+SECTIONS = {"fabricsim.spec.network", "fabricsim.spec.traffic", "fabricsim.spec.jobs"}
+"""Classes of sections, for experiments that are built in Python."""
+RUNS = SECTIONS | {
+    "fabricsim.sweep",
+    "fabricsim.compare",
+    "fabricsim.bound",
+    "fabricsim.plots",
+    "fabricsim.tune",
+}
 # pyarrow writes the tables of a run; it needs numpy.
 RUN = (
     SLOW - {"pydantic", "numpy", "pyarrow"}
@@ -94,6 +102,35 @@ def test_a_command_loads_only_what_it_needs(
     loaded = set(ran.stderr.split())
     assert "fabricsim.spec" in loaded or arguments == ("schema",)
     assert not loaded & spared
+
+
+@pytest.mark.usefixtures("real")
+@pytest.mark.parametrize(
+    ("command", "given", "threads"),
+    [
+        (("run", "small.toml"), None, "1"),
+        (("run", "small.toml"), "3", "3"),
+        (("mpi", "run", "--ranks", "2", "program.py"), None, "None"),
+    ],
+)
+def test_a_command_starts_no_threads_of_numpy(
+    command: tuple[str, ...], given: str | None, threads: str, small: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "program.py").write_text("from mpi4py import MPI\n")
+    code = CALL.format(arguments=", ".join(map(repr, command)))
+    code += "\nimport os\nprint(os.environ.get('OPENBLAS_NUM_THREADS'))"
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    if given is not None:
+        environment["OPENBLAS_NUM_THREADS"] = given
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        env=environment,
+    )
+    assert ran.stdout.splitlines()[-1] == threads
 
 
 @pytest.mark.usefixtures("real")
@@ -155,6 +192,15 @@ def test_names_of_the_package_are_there_when_they_are_used() -> None:
     assert set(fabricsim.__all__) <= set(dir(fabricsim))
     with pytest.raises(AttributeError, match="no attribute 'simulte'"):
         _ = fabricsim.simulte
+
+
+def test_names_of_the_sections_are_there_when_they_are_used() -> None:
+    spec = fabricsim.spec
+    for name in spec.__all__:
+        assert getattr(spec, name) is not None
+    assert set(spec.__all__) <= set(dir(spec))
+    with pytest.raises(AttributeError, match="no attribute 'Trafic'"):
+        _ = spec.Trafic
 
 
 def test_modules_do_not_hide_functions_of_their_name() -> None:

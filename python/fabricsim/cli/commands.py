@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -10,6 +11,13 @@ from typing import Any, ClassVar
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 from typer.main import get_command, get_group
+
+BLAS_THREADS = "OPENBLAS_NUM_THREADS"
+"""Number of numpy's threads for linear algebra. The commands have none, and the threads take as long to start as numpy
+itself.
+"""
+WITH_PROGRAMS = ("mpi",)
+"""Commands that run programs of the user, which may have linear algebra."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +65,8 @@ class Commands(TyperGroup):
         """The command that is called."""
         name = args[0] if args else ""
         if name in self.later and name not in self._loaded:
+            if name not in WITH_PROGRAMS:
+                os.environ.setdefault(BLAS_THREADS, "1")
             self.commands[name] = self.later[name].load()
             self._loaded.add(name)
         return super().resolve_command(ctx, args)

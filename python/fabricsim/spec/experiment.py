@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import tomli_w
 
@@ -17,22 +17,24 @@ from fabricsim.errors import InputError
 from fabricsim.native import bad_input, native, waited
 from fabricsim.native_types import Overrides
 from fabricsim.shown import Shown
-from fabricsim.spec.adapter import Adapter
-from fabricsim.spec.congestion import CongestionControl
-from fabricsim.spec.faults import Faults, Switches
-from fabricsim.spec.jobs import Job
-from fabricsim.spec.measurement import Capture, Measure, Run
-from fabricsim.spec.mpi import Mpi
-from fabricsim.spec.network import Host, Links, Switch
 from fabricsim.spec.plain import to_plain
-from fabricsim.spec.queue_pairs import QueuePairs
-from fabricsim.spec.routing import Routing
-from fabricsim.spec.subnet_manager import SubnetManager
-from fabricsim.spec.topologies import Topology
-from fabricsim.spec.traffic import MulticastGroup, Partition, Traffic
-from fabricsim.spec.transport import Transport
-from fabricsim.spec.tuning import Tune
 from fabricsim.spec.values import override, put, require_text
+
+if TYPE_CHECKING:
+    from fabricsim.spec.adapter import Adapter
+    from fabricsim.spec.congestion import CongestionControl
+    from fabricsim.spec.faults import Faults, Switches
+    from fabricsim.spec.jobs import Job
+    from fabricsim.spec.measurement import Capture, Measure, Run
+    from fabricsim.spec.mpi import Mpi
+    from fabricsim.spec.network import Host, Links, Switch
+    from fabricsim.spec.queue_pairs import QueuePairs
+    from fabricsim.spec.routing import Routing
+    from fabricsim.spec.subnet_manager import SubnetManager
+    from fabricsim.spec.topologies import Topology
+    from fabricsim.spec.traffic import MulticastGroup, Partition, Traffic
+    from fabricsim.spec.transport import Transport
+    from fabricsim.spec.tuning import Tune
 
 
 @dataclass(frozen=True)
@@ -123,12 +125,10 @@ class Experiment(Shown):
             "faults": faults,
             "subnet_manager": subnet_manager,
             "groups": groups,
-            "partitions": [partitions] if isinstance(partitions, Partition) else partitions,
-            "multicast_groups": (
-                [multicast_groups] if isinstance(multicast_groups, MulticastGroup) else multicast_groups
-            ),
-            "traffic": [traffic] if isinstance(traffic, Traffic) else traffic,
-            "jobs": [jobs] if isinstance(jobs, Job) else jobs,
+            "partitions": _listed(partitions),
+            "multicast_groups": _listed(multicast_groups),
+            "traffic": _listed(traffic),
+            "jobs": _listed(jobs),
             "run": run,
             "measure": measure,
             "capture": capture,
@@ -217,6 +217,11 @@ def as_experiment(experiment: str | Path | Experiment, set: Mapping[str, Any] | 
     if isinstance(experiment, Experiment):
         return experiment.with_values(set or {})
     return Experiment.from_file(experiment, set)
+
+
+def _listed(entries: Any) -> list[Any] | None:
+    """A list of entries, or one that stands alone; None for none."""
+    return entries if entries is None or isinstance(entries, list) else [entries]
 
 
 _LARGEST = 64 << 20

@@ -52,19 +52,49 @@ pub(super) fn module(
     source
 }
 
-/// The package's `__init__.py`: modules with the names that it takes from them.
+/// The package's `__init__.py`: modules with the names that it takes from them. A module is imported when a name of it is
+/// used.
 pub(super) fn package(mut modules: Vec<(&'static str, Vec<String>)>) -> String {
     modules.sort();
     let mut source = HEAD.to_owned();
     source.push_str("\"\"\"Experiments: read from a file, or built from typed sections.\"\"\"\n\n");
+    import(&mut source, "importlib", ["import_module as _import_module"].into_iter());
+    import(&mut source, "typing", ["TYPE_CHECKING as _TYPE_CHECKING"].into_iter());
+    import(&mut source, "typing", ["Any as _Any"].into_iter());
+    source.push_str("\nif _TYPE_CHECKING:\n");
     for (module, names) in &mut modules {
         names.sort_by_key(|name| (rank(name), name.to_lowercase()));
-        import(&mut source, &format!("fabricsim.spec.{module}"), names.iter().map(String::as_str));
+        let names = names.iter().map(String::as_str);
+        import_within(&mut source, "    ", &format!("fabricsim.spec.{module}"), names);
     }
+    let mut homes: Vec<(String, &str)> = Vec::new();
+    for (module, names) in modules {
+        homes.extend(names.into_iter().map(|name| (name, module)));
+    }
+    homes.sort_by_key(|(name, _)| (rank(name), name.clone()));
     source.push('\n');
-    source.push_str(&exports(modules.into_iter().flat_map(|(_, names)| names).collect()));
+    source.push_str(&exports(homes.iter().map(|(name, _)| name.clone()).collect()));
+    let lines: Vec<String> =
+        homes.iter().map(|(name, module)| format!("    \"{name}\": \"{module}\",\n")).collect();
+    let _ = write!(source, "\n_HOMES = {{\n{}}}\n{LATER}", lines.concat());
     source
 }
+
+/// The end of the package's `__init__.py`.
+const LATER: &str = r#""""Modules by the names that they have. One is imported when a name of it is used."""
+
+
+def __getattr__(name: str) -> _Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(_import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+"#;
 
 /// Classes stand before functions.
 fn rank(name: &str) -> bool {
@@ -91,13 +121,23 @@ fn used(items: &[Item]) -> BTreeSet<String> {
 }
 
 fn import<'a>(source: &mut String, module: &str, names: impl Iterator<Item = &'a str>) {
+    import_within(source, "", module, names);
+}
+
+/// The same behind some spaces.
+fn import_within<'a>(source: &mut String, indent: &str, module: &str, names: impl Iterator<Item = &'a str>) {
     let names: Vec<&str> = names.collect();
-    let line = format!("from {module} import {}\n", names.join(", "));
+    let line = format!("{indent}from {module} import {}", names.join(", "));
     if names.is_empty() {
-    } else if line.trim_end().chars().count() <= WIDTH {
-        source.push_str(&line);
+    } else if line.chars().count() <= WIDTH {
+        let _ = writeln!(source, "{line}");
     } else {
-        let _ = writeln!(source, "from {module} import (\n    {},\n)", names.join(",\n    "));
+        let between = format!(",\n{indent}    ");
+        let _ = writeln!(
+            source,
+            "{indent}from {module} import (\n{indent}    {},\n{indent})",
+            names.join(&between)
+        );
     }
 }
 
