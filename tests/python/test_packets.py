@@ -61,10 +61,16 @@ def test_where_packets_waited(run: Path) -> None:
     assert found.to_dict("records") == [
         {"link": "S0->H2", "behind": f"{first} -> H2", "packets": 1, "waited_ns": 100.0, "longest_ns": 100.0}
     ]
-    assert sentences(hops)[0] == "2 packets waited 50.0 ns each on average, 100.0 ns at most"
-    assert sentences(hops)[2] == f"100 % of all waiting is for S0->H2, behind {first} -> H2, of 1 packets"
+    assert sentences(hops)[0] == "2 packets waited 50 ns each on average, 100 ns at most"
+    late = hops.iloc[3]
+    assert sentences(hops)[1] == (
+        f"the slowest is --packet {late['packet']}, packet 0 of {late['source']} to H2: "
+        f"100 ns for S0->H2, behind {first} -> H2"
+    )
+    of_all = f"100.0% of all waiting is for S0->H2, of 1 packets: all behind {first} -> H2"
+    assert sentences(hops)[2:] == [of_all]
     early = hops[hops["source"] == first]
-    assert sentences(early) == ["the packet waited 0.0 ns"]
+    assert sentences(early) == ["the packet waited 0 s"]
     assert sentences(hops[:0]) == ["none of the chosen packets crossed a link"]
 
 
@@ -75,6 +81,9 @@ def test_the_command_prints_the_way_of_a_packet(run: Path) -> None:
     way = invoke(run, "--packet", late)
     assert f"H{late}->S0" in way
     assert "100 ns" in way
+    # The packet is created at 0, its head may leave the switch 110 ns later, and it waits 100 ns.
+    (switch,) = [line.split() for line in way.splitlines() if line.strip().startswith("S0->H2")]
+    assert " ".join(switch[1:]).startswith("0 110 ns 210 ns 100 ns 100 ns 0 s H")
     found = json.loads(invoke(run, "--json"))
     assert found["delays"][0]["waited_ns"] == 100.0
 

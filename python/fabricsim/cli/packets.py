@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich import box
 from rich.table import Table
 
 from fabricsim.cli.console import output, tell
 from fabricsim.cli.files import write
+from fabricsim.cli.layout import narrow
 from fabricsim.cli.numbers import nanoseconds
 from fabricsim.cli.state import Json, print_json
 from fabricsim.errors import InputError
@@ -82,33 +82,32 @@ def _last(folder: Path) -> int:
 
 def _delays(hops: pd.DataFrame) -> Table:
     found = delays(hops)
-    table = Table(box=box.SIMPLE_HEAD)
-    for title in ("link", "behind packets of"):
-        table.add_column(title, overflow="fold")
-    for title in ("packets", "waited", "longest"):
-        table.add_column(title, justify="right")
+    left = len(found) > LISTED
+    table = narrow(
+        caption=f"the first {LISTED} of {len(found):,}; --json has all" if left else None,
+        texts=("link", "behind packets of"),
+        numbers=("packets", "waited", "longest"),
+    )
     for row in found.head(LISTED).to_dict("records"):
         times: list[Any] = [row["waited_ns"], row["longest_ns"]]
-        table.add_row(row["link"], row["behind"] or "-", str(row["packets"]), *map(nanoseconds, times))
-    if len(found) > LISTED:
-        table.caption = f"the first {LISTED} of {len(found)}; --json has all"
+        table.add_row(row["link"], row["behind"] or "-", f"{row['packets']:,}", *map(nanoseconds, times))
     return table
 
 
 def _way(hops: pd.DataFrame) -> Table:
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("link", overflow="fold")
-    for title in ("lane", "ready", "start", "waited", "link busy", "input busy"):
+    begin = float(hops["ready_ns"].min())
+    table = narrow(caption=f"ready and start: since {begin / 1000:,.3f} µs of the run")
+    table.add_column("link")
+    for title in ("lane", "ready", "start", "waited", "link\nbusy", "input\nbusy"):
         table.add_column(title, justify="right")
-    table.add_column("behind packets of", overflow="fold")
+    table.add_column("behind packets of")
     for row in hops.to_dict("records"):
-        times: list[Any] = [row["waited_ns"], row["busy_ns"], row["input_ns"]]
-        table.add_row(
-            row["link"],
-            str(row["lane"]),
-            f"{row['ready_ns']:,.1f} ns",
-            f"{row['start_ns']:,.1f} ns",
-            *map(nanoseconds, times),
-            row["behind"] or "-",
-        )
+        times: list[Any] = [
+            row["ready_ns"] - begin,
+            row["start_ns"] - begin,
+            row["waited_ns"],
+            row["busy_ns"],
+            row["input_ns"],
+        ]
+        table.add_row(row["link"], str(row["lane"]), *map(nanoseconds, times), row["behind"] or "-")
     return table

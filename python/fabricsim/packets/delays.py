@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from fabricsim.durations import nanoseconds
 from fabricsim.lazy import pandas as pd
+
+WHY_FREE = "(no credits, a busy input, or a delay of the switch)"
+"""Reasons why a packet waits for a link that carries no other."""
 
 
 def delays(hops: pd.DataFrame) -> pd.DataFrame:
@@ -14,12 +20,14 @@ def delays(hops: pd.DataFrame) -> pd.DataFrame:
     Args:
         hops: table `packet_hops` of a run. Waits at the source count: `hop` 0.
     """
-    waited = hops[hops["waited_ns"] > 0]
-    by = waited.groupby(["link", "behind"])["waited_ns"]
-    found = by.agg(packets="count", waited_ns="sum", longest_ns="max").reset_index()
-    return found.sort_values(
-        ["waited_ns", "link", "behind"], ascending=[False, True, True], ignore_index=True
-    )
+    return _longest(hops, ["link", "behind"])
+
+
+def _longest(hops: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Waits by some columns, the longest in all first."""
+    waits = hops[hops["waited_ns"] > 0].groupby(by)["waited_ns"]
+    found = waits.agg(packets="count", waited_ns="sum", longest_ns="max").reset_index()
+    return found.sort_values(["waited_ns", *by], ascending=[False, *(True for _ in by)], ignore_index=True)
 
 
 def sentences(hops: pd.DataFrame, most: int = 3) -> list[str]:
@@ -28,30 +36,34 @@ def sentences(hops: pd.DataFrame, most: int = 3) -> list[str]:
         return ["none of the chosen packets crossed a link"]
     waited = hops.groupby("packet")["waited_ns"].sum()
     total = float(waited.sum())
-    several = (
-        f"{len(waited)} packets waited {waited.mean():.1f} ns each on average, {waited.max():.1f} ns at most"
-    )
-    found = [several if len(waited) > 1 else f"the packet waited {total:.1f} ns"]
+    if len(waited) == 1:
+        found = [f"the packet waited {nanoseconds(total)}"]
+    else:
+        mean, longest = nanoseconds(waited.mean()), nanoseconds(waited.max())
+        found = [f"{len(waited):,} packets waited {mean} each on average, {longest} at most"]
     if total == 0:
         return found
     own = hops[hops["packet"] == waited.idxmax()].sort_values("waited_ns", ascending=False)
     worst = own.to_dict("records")[0]
     if len(waited) > 1:
         found.append(
-            f"the slowest is packet {worst['number']} of {worst['source']} to {worst['destination']}: "
-            f"{worst['waited_ns']:.1f} ns {_at(worst['link'], worst['behind'])}"
+            f"the slowest is --packet {worst['packet']}, packet {worst['number']} of {worst['source']} to "
+            f"{worst['destination']}: {nanoseconds(worst['waited_ns'])} {_at(worst['link'], worst['behind'])}"
         )
-    for row in delays(hops).head(most).to_dict("records"):
-        share = 100 * row["waited_ns"] / total
-        where = _at(row["link"], row["behind"])
-        of = f", of {row['packets']} packets" if len(waited) > 1 else ""
-        found.append(f"{share:.0f} % of all waiting is {where}{of}")
+    for row in _longest(hops, ["link"]).head(most).to_dict("records"):
+        found.append(_share(row, hops, total, len(waited)))
     return found
 
 
+def _share(row: dict[Any, Any], hops: pd.DataFrame, total: float, packets: int) -> str:
+    """The part of all waiting that is for one link, and what packets waited longest for there."""
+    longest = delays(hops[hops["link"] == row["link"]]).to_dict("records")[0]
+    of = f", of {row['packets']:,} packets" if packets > 1 else ""
+    part = f"{longest['waited_ns'] / row['waited_ns']:.0%}"
+    where = f"behind {longest['behind']}" if longest["behind"] else f"while it was free {WHY_FREE}"
+    what = f"all {where}" if part == "100%" else f"the largest part, {part}, {where}"
+    return f"{row['waited_ns'] / total:.1%} of all waiting is for {row['link']}{of}: {what}"
+
+
 def _at(link: str, behind: str) -> str:
-    return (
-        f"for {link}, behind {behind}"
-        if behind
-        else f"for {link}, which was free (no credits, a busy input, or a delay of the switch)"
-    )
+    return f"for {link}, behind {behind}" if behind else f"for {link}, which was free {WHY_FREE}"
