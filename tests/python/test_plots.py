@@ -34,7 +34,7 @@ def test_throughput_has_a_line_for_each_flow_with_units(result: fs.Result) -> No
     assert [line.get_label() for line in axes.lines] == ["H0 → H1", "H1 → H0"]
     assert axes.get_xlabel() == "simulated time (µs)"
     assert axes.get_ylabel() == "accepted throughput (Gb/s)"
-    np.testing.assert_array_equal(axes.lines[0].get_xydata(), [[0.0, 15.0], [500.0, 30.0]])
+    np.testing.assert_array_equal(axes.lines[0].get_xydata(), [[0.0, 15.0], [500.0, 30.0], [1000.0, 30.0]])
 
 
 def test_throughput_of_many_flows_shows_the_largest_and_the_mean_of_the_rest(result: fs.Result) -> None:
@@ -44,6 +44,55 @@ def test_throughput_of_many_flows_shows_the_largest_and_the_mean_of_the_rest(res
     assert len(lines) == 13
     assert lines[-1].get_label() == "mean of 18 others"
     assert lines[-1].get_ydata() == [np.mean(range(18))]
+
+
+def many_flows(result: fs.Result, gbps: float, entries: tuple[str, ...]) -> fs.Result:
+    """40 flows with a packet of 1000 B, or more by `gbps`, in every eighth bin of 1 µs; the last bin is short."""
+    names = [f"H{n}" for n in range(40)]
+    rows = [
+        (1000.0 * bin, name, "H99", gbps if (bin + n) % 8 == 0 else 0.0)
+        for bin in range(40)
+        for n, name in enumerate(names)
+    ]
+    series = pd.DataFrame(rows, columns=["time_ns", "source", "destination", "gbps"])
+    packets = int(5 * gbps / 8)
+    flows = pd.DataFrame(
+        {
+            "source": names,
+            "destination": "H99",
+            "entry": [entries[n % len(entries)] for n in range(40)],
+            "packets": packets,
+            "bytes": 1000 * packets,
+        }
+    )
+    manifest = {**result.manifest, "summary": {**result.manifest["summary"], "simulated_s": 39.1e-6}}
+    return replace(result, manifest=manifest, frames={"series": series, "flows": flows})
+
+
+def test_flows_of_a_packet_now_and_then_are_summed_up_by_entry(result: fs.Result) -> None:
+    (axes,) = plots.throughput(many_flows(result, 8.0, ("even", "odd"))).axes
+    assert [line.get_label() for line in axes.lines] == ["even", "odd"]
+    for line in axes.lines:
+        # An eighth of 20 flows of 8 Gb/s, until the run ends.
+        assert np.asarray(line.get_ydata(), float).mean() == pytest.approx(20.0, rel=0.05)
+        assert np.asarray(line.get_xdata(), float)[-1] == pytest.approx(39.1)
+
+
+def test_flows_with_many_packets_are_lines_of_their_own(result: fs.Result) -> None:
+    (axes,) = plots.throughput(many_flows(result, 800.0, ("even", "odd"))).axes
+    assert len(axes.lines) == 13
+
+
+def test_a_short_last_bin_belongs_to_the_one_before(result: fs.Result) -> None:
+    long = [(500.0 * bin, "H0", "H1", 10.0) for bin in range(4)]
+    series = pd.DataFrame(
+        [*long, (2000.0, "H0", "H1", 90.0)], columns=["time_ns", "source", "destination", "gbps"]
+    )
+    manifest = {**result.manifest, "summary": {**result.manifest["summary"], "simulated_s": 2.05e-6}}
+    (line,) = plots.throughput(replace(result, manifest=manifest, frames={"series": series})).axes[0].lines
+    last = (10.0 * 500 + 90.0 * 50) / 550
+    assert list(line.get_xdata())[-2:] == pytest.approx([1.5, 2.05])  # type: ignore[arg-type]
+    assert list(line.get_ydata())[-2:] == pytest.approx([last, last])  # type: ignore[arg-type]
 
 
 def test_links_are_coloured_by_use(result: fs.Result) -> None:

@@ -14,6 +14,8 @@ from fabricsim.results import Result
 FEWEST_PACKETS = 10
 """Packets of a flow that a bin of a picture holds, unless it has too few bins then."""
 FEWEST_BINS = 20
+FEWEST_OF_LINES = 2
+"""Packets of a flow in a bin below which lines of flows are pulses."""
 MOST_LINES = 12
 """Flows that are drawn one by one."""
 
@@ -42,9 +44,7 @@ def coarse(wide: pd.DataFrame, flows: pd.DataFrame | None, shown: Sequence[Any])
         or not len(shown)
     ):
         return wide
-    packets, total = float(flows["packets"].sum()), float(flows["bytes"].sum())
-    width = float(wide.index.to_series().diff().median())
-    held = float(wide[list(shown)].mean().median()) * width / 8.0 * packets / total if total else 0.0
+    held = _held(wide, flows, shown)
     many = len(wide) // FEWEST_BINS
     together = many if held <= 0.0 else min(many, math.ceil(FEWEST_PACKETS / held))
     if together < 2:
@@ -53,6 +53,30 @@ def coarse(wide: pd.DataFrame, flows: pd.DataFrame | None, shown: Sequence[Any])
     number = np.minimum(np.arange(len(wide)) // together, len(wide) // together - 1)
     found = wide.groupby(number).mean()
     return found.set_index(wide.index[::together][: len(found)])
+
+
+def _held(wide: pd.DataFrame, flows: pd.DataFrame, shown: Sequence[Any]) -> float:
+    """Packets in a bin of the flow that has as many as half of them."""
+    packets, total = float(flows["packets"].sum()), float(flows["bytes"].sum())
+    width = float(wide.index.to_series().diff().median())
+    return float(wide[list(shown)].mean().median()) * width / 8.0 * packets / total if total else 0.0
+
+
+def holds_enough(bins: pd.DataFrame, flows: pd.DataFrame | None, shown: Sequence[Any]) -> bool:
+    """True if half of the flows have enough packets in a bin for lines, or if that is not known."""
+    if flows is None or not {"bytes", "packets"} <= set(flows) or len(bins) < 2 or not len(shown):
+        return True
+    return _held(bins, flows, shown) >= FEWEST_OF_LINES
+
+
+def end_of(wide: pd.DataFrame, result: Result) -> float:
+    """Time in nanoseconds at which the last bin ends. A row is a bin."""
+    if not len(wide):
+        return 0.0
+    width = float(wide.index.to_series().diff().median()) if len(wide) > 1 else 0.0
+    last = float(wide.index.max())
+    simulated = float(result.manifest["summary"].get("simulated_s") or 0.0) * 1e9
+    return min(last + width, simulated) if simulated > last else last + width
 
 
 def flow_looks(result: Result, names: Sequence[str]) -> dict[str, dict[str, Any]]:

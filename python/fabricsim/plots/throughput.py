@@ -1,17 +1,35 @@
-"""Throughput over time, a line for each flow."""
+"""Throughput over time, a line for each flow or entry."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fabricsim import catalogue
-from fabricsim.plots.entities import MOST_LINES, coarse, flow_looks, flow_names, largest
+from fabricsim.lazy import pandas as pd
+from fabricsim.plots.entities import (
+    MOST_LINES,
+    coarse,
+    end_of,
+    entry_colours,
+    flow_looks,
+    flow_names,
+    holds_enough,
+    largest,
+)
 from fabricsim.plots.theme import head, legend, new_figure, style, time_scale
 from fabricsim.results import Result
 
+_REST: dict[str, Any] = {"color": "0.6", "linewidth": 2.5}
+
 
 def throughput(result: Result, most_lines: int = MOST_LINES) -> Figure:
-    """Accepted throughput of each flow over simulated time; beyond `most_lines`, of the largest flows and the rest.
+    """Accepted throughput over simulated time.
+
+    A line is a flow; beyond `most_lines` the largest flows are drawn, and the mean of the rest. If these have hardly a
+    packet in a bin, a line is the total of an entry of the traffic list.
 
     Raises:
         InputError: the run recorded no series.
@@ -21,25 +39,65 @@ def throughput(result: Result, most_lines: int = MOST_LINES) -> Figure:
         index="time_ns", columns="flow", values="gbps", aggfunc="sum", fill_value=0.0, sort=False
     )
     wide = wide.sort_index()
+    end = end_of(wide, result)
+    wide = _whole(wide, end)
+    flows = result.frames.get("flows")
     shown = largest(wide, most_lines)
-    wide = coarse(wide, result.frames.get("flows"), shown)
-    looks = flow_looks(result, shown)
-    scale, unit = time_scale(float(wide.index.max()) if len(wide) else 1.0)
+    bins = coarse(wide, flows, shown)
+    totals = None
+    if wide.shape[1] > most_lines and not holds_enough(bins, flows, shown):
+        totals = _of_entries(wide, flows)
+    if totals is None:
+        looks, title = flow_looks(result, shown), "flow"
+    else:
+        shown, title = largest(totals, most_lines), "entry"
+        bins = coarse(totals, flows, shown)
+        colours = zip(shown, entry_colours(result, shown), strict=True)
+        looks = {name: {"color": colour, "linewidth": 2.5} for name, colour in colours}
+    scale, unit = time_scale(end or 1.0)
     with style():
         figure = new_figure(7.5, 4.0)
         axes = figure.add_subplot()
         for name in shown:
-            axes.step(wide.index / scale, wide[name], where="post", label=name, **looks[name])
-        rest = wide.drop(columns=shown)
+            _line(axes, bins[name], end, scale, label=name, **looks[name])
+        rest = bins.drop(columns=shown)
         if rest.shape[1]:
-            label = f"mean of {rest.shape[1]} others"
-            axes.step(
-                wide.index / scale, rest.mean(axis=1), where="post", label=label, color="0.6", linewidth=2.5
-            )
+            label = f"mean of {rest.shape[1]:,} others"
+            _line(axes, rest.mean(axis=1), end, scale, label=label, **_REST)
         axes.set(xlabel=f"simulated time ({unit})", ylabel=catalogue.key("accepted_gbps").heading)
         axes.set_ylim(bottom=0.0)
         axes.set_xlim(left=0.0)
         head(figure, result.title)
         if len(shown):
-            legend(figure, title="flow")
+            legend(figure, title=title)
     return figure
+
+
+def _whole(bins: pd.DataFrame, end: float) -> pd.DataFrame:
+    """Adds the last bin to the one before if it is shorter: in it a packet more or less is a rate above the link's."""
+    if len(bins) < 3:
+        return bins
+    width, last = float(bins.index[-1] - bins.index[-2]), end - float(bins.index[-1])
+    if last >= 0.99 * width:
+        return bins
+    mean = (bins.iloc[-2] * width + bins.iloc[-1] * last) / (width + last)
+    found = bins.iloc[:-1].copy()
+    found.iloc[-1] = mean
+    return found
+
+
+def _line(axes: Axes, rates: pd.Series[float], end: float, scale: float, **look: Any) -> None:
+    """Steps, the last until `end`."""
+    edges = [*rates.index, *([end] if len(rates) and end > rates.index[-1] else [])]
+    heights = [*rates, *rates.iloc[-1:]][: len(edges)]
+    axes.step([edge / scale for edge in edges], heights, where="post", **look)
+
+
+def _of_entries(wide: pd.DataFrame, flows: pd.DataFrame | None) -> pd.DataFrame | None:
+    """Totals of the entries to which the flows belong; None if the run does not have them."""
+    if flows is None or "entry" not in flows:
+        return None
+    entries = dict(zip(flow_names(flows), flows["entry"].astype(str), strict=True))
+    if not set(wide.columns) <= set(entries):
+        return None
+    return wide.T.groupby(wide.columns.map(entries), sort=False).sum().T
