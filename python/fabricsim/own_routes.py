@@ -104,8 +104,12 @@ def _port(
     network: Network, switch: str, host: str, next_hop: Callable[[Network, str, str], str | int]
 ) -> int:
     own = network.neighbours[switch]
-    hop = next_hop(network, switch, host)
     where = f"next_hop at {switch} for {host}"
+    try:
+        hop = next_hop(network, switch, host)
+    except Exception as error:
+        error.add_note(f"forwarding_tables: raised by {where}; no tables were written")
+        raise
     if isinstance(hop, str):
         if hop not in own:
             near = difflib.get_close_matches(hop, own, n=1)

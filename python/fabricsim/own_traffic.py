@@ -92,16 +92,34 @@ def _with_entry(experiment: Experiment) -> Experiment:
 
 def _inject(session: Session, messages: Any, *, keep: bool) -> list[Sequence[Any]]:
     kept: list[Sequence[Any]] = []
-    for number, row in enumerate(_rows(messages)):
+    for number, row in enumerate(_read(messages)):
         at, source, destination, size = row[:4]
         traffic = row[4] if len(row) > 4 and isinstance(row[4], str) else ENTRY
         try:
+            for name, host in (("source", source), ("destination", destination)):
+                if not isinstance(host, str):
+                    raise InputError(f"{name} = {host!r}: must be the name of a host")
             session.inject(source, destination, _plain(size), _plain(at), traffic)
         except (InputError, TypeError, ValueError) as error:
             raise InputError(f"message {number} ({', '.join(map(str, row))}): {error}") from None
         if keep:
             kept.append((at, source, destination, size, traffic))
     return kept
+
+
+def _read(messages: Any) -> Iterator[Sequence[Any]]:
+    """The messages. An error of the caller's generator says after which of them it was raised."""
+    number = 0
+    try:
+        for row in _rows(messages):
+            yield row
+            number += 1
+    except InputError:
+        raise
+    except Exception as error:
+        after = f"after message {number - 1}" if number else "before the first message"
+        error.add_note(f"run_messages: raised by the generator of messages {after}; nothing was run")
+        raise
 
 
 def _rows(messages: Any) -> Iterator[Sequence[Any]]:

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from fabricsim.errors import InputError
-from fabricsim.frames import Columns, Frames
+from fabricsim.frames import Columns, Frames, missing
 from fabricsim.hosts import Groups
 from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
 from fabricsim.native_types import NativeOutcome
 from fabricsim.shares import destination_shares, final_destination_shares, rates_of_hosts
-from fabricsim.shown import Shown
+from fabricsim.shown import Shown, in_folder
 from fabricsim.sums import groups_of, sums
 
 
@@ -31,6 +31,11 @@ class Result(Shown):
     """All tables by name."""
     folder: Path | None = None
     """The run folder, if there is one."""
+
+    def __repr__(self) -> str:
+        accepted = self.manifest["summary"].get("accepted_gbps")
+        rate = "" if missing(accepted) else f", accepted {accepted:,.5g} Gb/s"
+        return f"Result({self.title!r}, {self.status}, seed {self.manifest.get('seed')}{rate}{in_folder(self.folder)})"
 
     @property
     def status(self) -> str:

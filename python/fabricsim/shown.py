@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 _IS_SHOWN: ContextVar[bool] = ContextVar("is_shown", default=False)
@@ -24,6 +25,11 @@ class Shown:
 
     def _repr_html_(self) -> str:
         return str(import_module("fabricsim.notebook").html(self))
+
+
+def in_folder(folder: Path | None) -> str:
+    """The folder of a value, as the end of its `repr`."""
+    return "" if folder is None else f", folder={str(folder)!r}"
 
 
 class Bar:

@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from picture_cases import failing, study
 
 import fabricsim as fs
 from fabricsim.compare import compare_repeated
@@ -101,6 +102,19 @@ def test_sweeps_studies_bounds_comparisons_and_failures(experiment: fs.Experimen
         fs.what_if(mesh.with_values({"routing.lane_policy": "hops", "switch.virtual_lanes": 4}), jobs=1)
     )
     assert failures.texts[0] == "Every single link fails, worst first"
+
+
+def test_values_are_short_on_the_prompt(experiment: fs.Experiment, tmp_path: Path) -> None:
+    run = fs.run(experiment, out=tmp_path / "run")
+    accepted = f"{run.manifest['summary']['accepted_gbps']:,.5g}"
+    place = f"folder={str(tmp_path / 'run')!r}"
+    assert repr(run) == f"Result('Four <hosts> & a switch', ok, seed 1, accepted {accepted} Gb/s, {place})"
+    sweep = fs.sweep(experiment, vary={"seed": [1, 2]}, jobs=1)
+    assert repr(sweep) == "SweepResult('Four <hosts> & a switch', 2 points of seed)"
+    assert repr(study(1)).startswith("TuneResult('")
+    many = fs.Experiment.from_text(TEXT + "# comment\n" * 1000)
+    for value in (many, study(1), fs.bound(experiment), fs.compare([run, run]), failing()):
+        assert len(repr(value)) < 500, repr(value)
 
 
 def test_repetitions_begin_with_what_differs(experiment: fs.Experiment) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -69,6 +70,11 @@ def test_a_generator_beside_traffic_of_its_own(tmp_path: Path) -> None:
     [
         ([(1, "H(0,0).0", "H(9,9).0", 8)], r"message 0 \(1, H\(0,0\)\.0, H\(9,9\)\.0, 8\): "),
         ([(1, "H(0,0).0", "H(1,0).0", 8), (1, "H(0,0).0", "H(1,0).0", -3)], "message 1 "),
+        ([(1, None, "H(1,0).0", 8)], "source = None: must be the name of a host"),
+        (
+            pd.DataFrame({"at": 1, "source": "H(0,0).0", "destination": ["H(1,0).0", np.nan], "size": 8}),
+            "message 1 .*destination = nan: must be the name of a host",
+        ),
         ([("soon", "H(0,0).0", "H(1,0).0", 8)], "message 0 "),
         ([(1, "H(0,0).0")], r"must be \(at, source, destination, size\)"),
         (pd.DataFrame({"at": [1], "source": ["H(0,0).0"]}), "destination, size must be among them"),
@@ -78,6 +84,32 @@ def test_a_generator_beside_traffic_of_its_own(tmp_path: Path) -> None:
 def test_a_message_that_is_wrong_is_named(messages: object, text: str) -> None:
     with pytest.raises(fs.InputError, match=text):
         fs.run_messages(_experiment(), messages)
+
+
+def test_an_error_of_a_generator_says_where() -> None:
+    def broken(good: int) -> Iterator[tuple[str, str, str, int]]:
+        for n in range(good):
+            yield f"{n} us", "H(0,0).0", "H(2,0).0", 1024
+        raise KeyError("rack 7")
+
+    for good, where in ((0, "before the first message"), (3, "after message 2")):
+        with pytest.raises(KeyError, match="rack 7") as raised:
+            fs.run_messages(_experiment(), broken(good))
+        assert raised.value.__notes__ == [
+            f"run_messages: raised by the generator of messages {where}; nothing was run"
+        ]
+
+
+def test_an_error_of_a_routing_function_says_where(tmp_path: Path) -> None:
+    def broken(network: fs.Network, switch: str, host: str) -> str:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError) as raised:
+        fs.forwarding_tables(_experiment(), broken, file=tmp_path / "own.fdbs")
+    assert raised.value.__notes__ == [
+        "forwarding_tables: raised by next_hop at S(0,0) for H(1,0).0; no tables were written"
+    ]
+    assert not (tmp_path / "own.fdbs").exists()
 
 
 def test_an_entry_of_the_same_name_is_refused() -> None:

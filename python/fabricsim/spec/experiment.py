@@ -7,7 +7,7 @@ import json
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 class Experiment(Shown):
     """One experiment, ready for the engine. Create it with `from_file`, `from_text` or `build`."""
 
-    text: str
+    text: str = field(repr=False)
     """TOML."""
     file: str = "experiment"
     """Name of the experiment in messages."""

@@ -11,7 +11,7 @@ from fabricsim.errors import InputError
 from fabricsim.lazy import pandas as pd
 from fabricsim.memory import shared
 from fabricsim.results import finite, title_of
-from fabricsim.shown import Shown, counted
+from fabricsim.shown import Shown, counted, in_folder
 from fabricsim.spec import Experiment, as_experiment
 from fabricsim.spec.sweep import RandomPoints
 from fabricsim.statistics import CONFIDENCE
@@ -45,6 +45,12 @@ class SweepResult(Shown):
     """A message for each line of the folder's journal that was left out."""
     numbers: tuple[int, ...] = ()
     """Number of each row among the points of the manifest; empty if nothing depends on it."""
+
+    def __repr__(self) -> str:
+        done = f"{len(self.points):,} point{'' if len(self.points) == 1 else 's'}"
+        over = f" of {', '.join(self.parameters)}" if self.parameters else ""
+        rest = "" if self.complete else ", incomplete"
+        return f"SweepResult({self.title!r}, {done}{over}{rest}{in_folder(self.folder)})"
 
     @property
     def title(self) -> str:

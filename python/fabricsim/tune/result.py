@@ -10,7 +10,7 @@ from typing import Any, cast
 from fabricsim.errors import InputError
 from fabricsim.lazy import pandas as pd
 from fabricsim.results import finite, title_of
-from fabricsim.shown import Shown
+from fabricsim.shown import Shown, in_folder
 from fabricsim.store import read_folder
 from fabricsim.tune.folder import KIND
 
@@ -23,6 +23,12 @@ class TuneResult(Shown):
     frames: Mapping[str, pd.DataFrame] = field(repr=False)
     """`trials`, `runs`, `importances`, and after the comparison on fresh seeds `gains` and `confirmation`."""
     folder: Path | None = None
+
+    def __repr__(self) -> str:
+        best = "no setting keeps the constraints" if self.best is None else f"best {self.best['settings']}"
+        rest = "" if self.complete else ", incomplete"
+        trials = len(self.frames["trials"])
+        return f"TuneResult({self.title!r}, {trials:,} trials, {best}{rest}{in_folder(self.folder)})"
 
     @property
     def complete(self) -> bool:
