@@ -45,7 +45,8 @@ COLUMNS: dict[str, tuple[str, str]] = {
     "latency_mean_ns": ("ns", "Mean latency of packets"),
     "flows_worse": (
         "",
-        f"Flows that get less than {WORSE:.0%} of their accepted throughput without a failure",
+        f"Flows that get less than {WORSE:.0%} of their accepted throughput without a failure; of those with "
+        f"{FEWEST_PACKETS} packets or more",
     ),
     "flows_cut_off": ("", f"Those of them that get less than {CUT_OFF:.0%}"),
     "worst_flow": ("", "Flow that loses the most throughput"),
@@ -69,6 +70,11 @@ class WhatIf(Shown):
     routes: str
     """Treatment of routes after a failure."""
 
+    @property
+    def counted_flows(self) -> int:
+        """Flows that have enough packets without a failure to count as worse or cut off."""
+        return sum(_many(self.without))
+
     def as_dict(self) -> dict[str, Any]:
         """The output of `fabricsim what-if --json`."""
         summary = self.without.manifest["summary"]
@@ -77,6 +83,7 @@ class WhatIf(Shown):
             "each": self.each,
             "complete": self.complete,
             "routes": self.routes,
+            "counted_flows": self.counted_flows,
             "without": {name: summary[name] for name in ("accepted_gbps", "accepted_load")},
             "failures": self.failures.to_dict("records"),
         }
@@ -250,8 +257,8 @@ def _row(name: str, result: Result, without: pd.Series[float], note: str) -> dic
         "accepted_gbps": summary.get("accepted_gbps"),
         "accepted_load": summary.get("accepted_load"),
         "latency_mean_ns": (summary.get("latency_ns") or {}).get("mean"),
-        "flows_worse": int((part < WORSE).sum()),
-        "flows_cut_off": int((part < CUT_OFF).sum()),
+        "flows_worse": int((part < WORSE).sum()) if len(without) else None,
+        "flows_cut_off": int((part < CUT_OFF).sum()) if len(without) else None,
         "worst_flow": "" if worst is None else "->".join(map(str, worst)),
         "lost_packets": int(lost.get("link_failed", 0)) + int(lost.get("switch_failed", 0)),
         "message": note or "; ".join(summary.get("deadlock") or ()),

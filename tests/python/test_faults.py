@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Literal
 
 import pytest
+from conftest import Command
 
 import fabricsim as fs
 from fabricsim import spec
@@ -108,3 +111,17 @@ def test_plans_are_checked() -> None:
         with pytest.raises(fs.InputError) as raised:
             fs.run(experiment(faults))
         assert reason in str(raised.value)
+
+
+def test_describe_names_what_has_failed_from_the_start(command: Command, tmp_path: Path) -> None:
+    file = tmp_path / "ring.toml"
+    file.write_text(experiment().text)
+    assert "failed" not in command("describe", file).out
+    failed = ("--set", 'switches.failed=["S(2)"]', "--set", 'links.failed=["S(3)-S(0)"]')
+    ran = command("describe", file, *failed[:2])
+    assert "failed switches: 1 (S(2))" in ran.out
+    assert "hosts without their switch: 1 (H(2).0)" in ran.out
+    assert "failed links" not in ran.out
+    assert "of the network before these failures" in ran.out
+    told = json.loads(command("describe", file, *failed[2:], "--json").out)["failed"]
+    assert told == {"links": ["S(3)-S(0)"], "switches": [], "hosts": []}

@@ -125,6 +125,23 @@ def test_points_of_a_sweep_are_repeated(pair: Path) -> None:
         fs.sweep(pair, vary={"seed": [1, 2]}, seeds=3, jobs=1)
 
 
+def test_entries_of_points_have_their_own_rows(pair: Path, tmp_path: Path, command: Command) -> None:
+    second = (
+        PAIR.partition("[[traffic]]")[2]
+        .partition("[run]")[0]
+        .replace('"all"', '"more"')
+        .replace("0.5", "0.1")
+    )
+    pair.write_text(PAIR.replace("[run]", f"[[traffic]]{second}[run]"))
+    ran = command("sweep", pair, "--vary", "traffic.all.load=0.2,0.4", "--seeds", 2, "--jobs", 1)
+    _, _, table = ran.out.partition("by entry")
+    rows = [line.split() for line in table.splitlines() if " ± " in line]
+    assert [row[:2] for row in rows[::2]] == [["0.2", "all"], ["0.4", "all"]]
+    assert [row[0] for row in rows[1::2]] == ["more", "more"]
+    loads = [float(row[2].rstrip("%")) for row in rows[::2]]
+    assert loads[1] == pytest.approx(2 * loads[0], rel=0.3)
+
+
 def test_differences_are_compared_with_chance(pair: Path, tmp_path: Path, command: Command) -> None:
     """A large change is one; the name of the experiment changes nothing; a slightly other size of packets is none."""
     fs.sweep(pair, seeds=4, jobs=1, out=tmp_path / "base")
@@ -140,6 +157,15 @@ def test_differences_are_compared_with_chance(pair: Path, tmp_path: Path, comman
     told = json.loads(command("compare", tmp_path / "base", tmp_path / "more", "--json").out)
     assert told["seeds"] == [7, 8, 9, 10]
     assert plots.save(plots.sets_of_seeds(found), tmp_path / "sets.png").exists()
+
+
+def test_what_sets_differ_in_is_said(pair: Path, tmp_path: Path, command: Command) -> None:
+    for folder, load in (("a", 0.3), ("b", 0.5)):
+        command("run", pair, "--seeds", 2, "--set", f"traffic.all.load={load}", "--out", tmp_path / folder)
+    ran = command("compare", tmp_path / "a", tmp_path / "b")
+    assert ran.out.splitlines()[:2] == ["A: a: traffic.0.load = 0.3", "B: b: traffic.0.load = 0.5"]
+    found = json.loads(command("compare", tmp_path / "a", tmp_path / "b", "--json").out)
+    assert [one["settings"] for one in found["sets"]] == ["traffic.0.load = 0.3", "traffic.0.load = 0.5"]
 
 
 def test_chance_is_called_so(pair: Path) -> None:

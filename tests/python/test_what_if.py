@@ -98,6 +98,43 @@ def test_the_command_prints_the_worst_and_draws_them(ring: Path, tmp_path: Path,
     assert told["failures"][0]["accepted_gbps"] == min(row["accepted_gbps"] for row in told["failures"])
 
 
+def test_flows_of_few_packets_are_not_called_unharmed(ring: Path, command: Command) -> None:
+    """The flow of the ring has six packets in this time, and a failure that cuts it off."""
+    ran = command("what-if", ring, "--each", "switch", "--jobs", 1, "--set", "run.duration=6 us")
+    assert "not known: none has 10 packets in the measurement; run longer" in ran.out
+    assert "make no flow worse" not in ran.out
+    table: Any = fs.what_if(ring, "switch", set={"run.duration": "6 us"}, jobs=1).failures
+    assert table["flows_worse"].isna().all()
+    assert table["flows_cut_off"].isna().all()
+
+
+def test_the_number_of_flows_that_count_is_said(ring: Path, command: Command) -> None:
+    rare = """
+[[traffic]]
+name = "rare"
+sources = ["H(2).0"]
+pattern = { to = "H(3).0" }
+load = 0.01
+message = "500 B"
+
+[run]"""
+    ring.write_text(RING.replace("[run]", rare))
+    assert (
+        "flows are 1 of 2: the others have less than 10 packets" in command("what-if", ring, "--jobs", 1).out
+    )
+
+
+def test_messages_that_differ_in_names_are_not_all_printed(ring: Path, command: Command) -> None:
+    """Dimension order finds no routes around: one message for all. Look-up tables refuse each switch by its name."""
+    same = command("what-if", ring, "--jobs", 1, "--set", "routing.algorithm=dimension-order")
+    assert same.out.count("routes stay as they are:") == 1
+    tables = ("--set", "routing.algorithm=look-up-tables", "--set", "topology={mesh={dimensions=[3,3]}}")
+    hosts = ("--set", 'traffic.0.sources=["H(0,0).0"]', "--set", 'traffic.0.pattern={to="H(2,2).0"}')
+    each = command("what-if", ring, "--each", "switch", "--jobs", 1, *tables, *hosts)
+    assert each.out.count("routes stay as they are:") == 2
+    assert "7 more messages: see --json" in each.out
+
+
 def test_the_picture_names_the_failures(ring: Path) -> None:
     found = fs.what_if(ring, "switch", jobs=1)
     axes = plots.failures(found, 3).axes[0]

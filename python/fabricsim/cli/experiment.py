@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from fabricsim.cli.console import caution, output
-from fabricsim.cli.facts import print_facts
+from fabricsim.cli.facts import failed_parts, print_facts
 from fabricsim.cli.files import ForceFile, OutFile, write
 from fabricsim.cli.state import ExperimentFile, Json, Set, print_json, read, show, warn
 from fabricsim.errors import InputError
@@ -58,6 +58,8 @@ def describe(file: ExperimentFile, set: Set = None, json: Json = False) -> None:
     """Counts, diameter, bisection, zero-load latency and deadlock verdict of an experiment's network."""
     experiment = read(file, set)
     facts = experiment.describe()
+    if failed := failed_parts(experiment):
+        facts["failed"] = failed
     warn(experiment)
     show(json, lambda: facts, lambda: print_facts(facts, output()))
 

@@ -23,6 +23,8 @@ TOTALS = ("offered_load", "accepted_load", "latency_ns.mean", "latency_ns.p99", 
 MARKS = "ABCDEFGHIJKL"
 _FIGURES = ("accepted_gbps", "accepted_load", "latency_ns.mean", "latency_ns.p99", "jain")
 """Quantities of an entry that are printed."""
+_OF_POINTS = ("accepted_load", "latency_ns.mean", "latency_ns.p99")
+"""Those of them that are printed for each point of a sweep."""
 
 
 def print_repeated(result: SweepResult, console: Console) -> None:
@@ -31,6 +33,8 @@ def print_repeated(result: SweepResult, console: Console) -> None:
     title = f"{result.manifest['name']}: means of {_counts(found)} seeds, ± {CONFIDENCE:.0%} confidence"
     if len(found):
         console.print(_points(result, found, title) if result.varied else _quantities(found, title))
+    if len(found) and result.varied and (table := _points_by_entry(result, found)) is not None:
+        console.print(table)
     if failed := result.count("failed"):
         console.print(f"{failed} runs failed and are not in the means", style="yellow", markup=False)
 
@@ -61,8 +65,9 @@ def _quantities(found: pd.DataFrame, title: str) -> Table:
 def print_sets(found: RepeatedComparison, console: Console) -> None:
     """Means of sets of repetitions, and of each difference from the first whether it is larger than chance."""
     seeds, level = len(found.seeds), f"{found.confidence:.0%}"
-    for mark, label in zip(MARKS, found.labels, strict=False):
-        console.print(f"{mark}: {label}", markup=False)
+    for mark, label, keys in zip(MARKS, found.labels, found.settings, strict=False):
+        more = f": {keys}" if keys and keys != label else ""
+        console.print(f"{mark}: {label}{more}", markup=False)
     table = narrow(f"means of {seeds} seeds; differences seed by seed, {level} confidence")
     table.add_column("quantity")
     marks = MARKS[: len(found.labels)]
@@ -102,18 +107,55 @@ def of_entries(names: Any) -> list[str]:
 def _points(result: SweepResult, found: pd.DataFrame, title: str) -> Table:
     """Of several points: a row for each, a column for each total."""
     names = [name for name in TOTALS if name in set(found["metric"])]
-    groups = list(found[found["metric"].isin(names)].groupby(result.varied, sort=False, dropna=False))
+    groups = _groups(result, found, names)
     left = len(groups) - MOST_ROWS
     table = narrow(title, f"the first {MOST_ROWS} of {len(groups)} points" if left > 0 else None)
     for key in result.varied:
         table.add_column(key_heading(key, result.varied))
     for name in names:
         table.add_column(two_lines(entry_of(name)), justify="right")
-    for values, group in groups[:MOST_ROWS]:
-        rows = {row["metric"]: row for row in group.to_dict("records")}
-        given = values if isinstance(values, tuple) else (values,)
+    for given, rows in groups[:MOST_ROWS]:
         table.add_row(*map(plain, given), *(_joined(rows.get(name), entry_of(name)) for name in names))
     return table
+
+
+def _points_by_entry(result: SweepResult, found: pd.DataFrame) -> Table | None:
+    """Of several points: a row for each entry of each point; None if no entry has figures of its own."""
+    names = of_entries(dict.fromkeys(found["metric"]))
+    keys = {figure: [name for name in names if name.endswith(f".{figure}")] for figure in _OF_POINTS}
+    entries = list(dict.fromkeys(name.removesuffix(f".{_OF_POINTS[0]}") for name in keys[_OF_POINTS[0]]))
+    if not entries:
+        return None
+    groups = _groups(result, found, names)
+    shown = max(1, MOST_ROWS // len(entries))
+    note = f"the first {shown} of {len(groups)} points" if len(groups) > shown else None
+    figures = [figure for figure in _OF_POINTS if keys[figure]]
+    table = narrow("by entry", note)
+    for key in result.varied:
+        table.add_column(key_heading(key, result.varied))
+    table.add_column("entry")
+    for figure in figures:
+        table.add_column(two_lines(entry_of(figure)), justify="right")
+    for given, rows in groups[:shown]:
+        for number, entry in enumerate(entries):
+            point = map(plain, given) if number == 0 else ("" for _ in given)
+            cells_of = (_joined(rows.get(f"{entry}.{figure}"), entry_of(figure)) for figure in figures)
+            table.add_row(*point, entry.partition(".")[2], *cells_of)
+    return table
+
+
+def _groups(
+    result: SweepResult, found: pd.DataFrame, names: list[str]
+) -> list[tuple[tuple[Any, ...], dict[str, dict[Any, Any]]]]:
+    """The values of each point, and its means by quantity."""
+    groups = found[found["metric"].isin(names)].groupby(result.varied, sort=False, dropna=False)
+    return [
+        (
+            values if isinstance(values, tuple) else (values,),
+            {str(row["metric"]): row for row in group.to_dict("records")},
+        )
+        for values, group in groups
+    ]
 
 
 def _joined(row: dict[Any, Any] | None, of: Entry) -> str:

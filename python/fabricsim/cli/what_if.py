@@ -31,8 +31,11 @@ from fabricsim.cli.state import (
 )
 from fabricsim.errors import InputError
 from fabricsim.frames import missing
-from fabricsim.what_if import WhatIf
+from fabricsim.what_if import FEWEST_PACKETS, WhatIf
 from fabricsim.what_if import what_if as run_what_if
+
+MOST_MESSAGES = 2
+"""Messages that are printed: those of failures differ in names."""
 
 
 def what_if(
@@ -119,9 +122,11 @@ def print_what_if(found: WhatIf, top: int, console: Console) -> None:
     for row in rows:
         if row["message"]:
             told.setdefault(str(row["message"]), []).append(str(row["failure"]))
-    for message, names in told.items():
+    for message, names in list(told.items())[:MOST_MESSAGES]:
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
         console.print(f"{names[0]}{more}: {message}", style="yellow", markup=False)
+    if (others := len(told) - MOST_MESSAGES) > 0:
+        console.print(f"{others:,} more messages: see --json", style="yellow", markup=False)
 
 
 def _cells(row: dict[Any, Any]) -> list[str]:
@@ -151,8 +156,14 @@ def _sentences(found: WhatIf) -> list[str]:
     if ran.empty:
         return []
     worst = ran.iloc[0]
+    lines = [f"the worst: {worst['failure']}, {percent(worst['change'])} of accepted throughput"]
+    flows, counted = len(found.without.flows), found.counted_flows
+    few = f"{FEWEST_PACKETS} packets in the measurement"
+    if counted == 0:
+        return [*lines, f"whether flows are worse or cut off is not known: none has {few}; run longer"]
     cutting = int((ran["flows_cut_off"] > 0).sum())
     harmless = int((ran["flows_worse"] == 0).sum())
-    lines = [f"the worst: {worst['failure']}, {percent(worst['change'])} of accepted throughput"]
     lines.append(f"{cutting:,} of {len(ran):,} failures cut flows off; {harmless:,} make no flow worse")
+    if counted < flows:
+        lines.append(f"flows are {counted:,} of {flows:,}: the others have less than {few}")
     return lines

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fabricsim.compare.settings import setting_labels
 from fabricsim.errors import FabricsimError, InputError
 from fabricsim.lazy import pandas as pd
 from fabricsim.results import Result, finite
@@ -46,11 +47,16 @@ class RepeatedComparison(Shown):
     (paired Student's t), `verdict`."""
     confidence: float = CONFIDENCE
 
+    @property
+    def settings(self) -> list[str]:
+        """The keys in which the experiment of each set differs, with their values; empty texts if they are equal."""
+        return setting_labels(self.sets)
+
     def as_dict(self) -> dict[str, Any]:
         """The output of `fabricsim compare --json` for sets of repetitions."""
         sets = [
-            {"label": label, "folder": None if found.folder is None else str(found.folder)}
-            for label, found in zip(self.labels, self.sets, strict=True)
+            {"label": label, "folder": None if found.folder is None else str(found.folder), "settings": keys}
+            for label, found, keys in zip(self.labels, self.sets, self.settings, strict=True)
         ]
         plain = {
             "sets": sets,

@@ -10,6 +10,7 @@ from fabricsim.errors import FabricsimError
 from fabricsim.lazy import pandas as pd
 from fabricsim.results import Result
 from fabricsim.spec import Experiment, toml_value
+from fabricsim.sweep import SweepResult
 
 Tree = Mapping[str, Any]
 
@@ -21,7 +22,7 @@ MOST_IN_LABEL = 3
 """Keys that a label names."""
 
 
-def differences(results: Sequence[Result]) -> pd.DataFrame:
+def differences(results: Sequence[Result | SweepResult]) -> pd.DataFrame:
     """The keys in which the experiments differ: a row for each, a column for each run.
 
     Values are as they would be written in the file; None where an experiment has no such key, or where the key
@@ -44,6 +45,12 @@ def is_missing(value: object) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
+def setting_labels(results: Sequence[Result | SweepResult]) -> list[str]:
+    """The keys in which each experiment differs from the others, with their values; empty texts if they are equal."""
+    found = differences(results)
+    return [_label(found[number]) for number in range(len(results))]
+
+
 def labels(results: Sequence[Result], found: pd.DataFrame) -> list[str]:
     """A name for each run: the keys in which it differs with their values; the folder if there are none."""
     names = [_label(found[number]) for number in range(len(results))]
@@ -62,7 +69,7 @@ def _label(values: pd.Series[Any]) -> str:
     return ", ".join(told[:MOST_IN_LABEL]) + (f" and {more} more" if more > 0 else "")
 
 
-def _trees(results: Sequence[Result]) -> list[Tree]:
+def _trees(results: Sequence[Result | SweepResult]) -> list[Tree]:
     """The experiments with all defaults; without, if one cannot be read as it was (files moved, no engine)."""
     experiments = [experiment_of(result) for result in results]
     try:
@@ -71,8 +78,8 @@ def _trees(results: Sequence[Result]) -> list[Tree]:
         return [experiment.written() for experiment in experiments]
 
 
-def experiment_of(result: Result) -> Experiment:
-    """The experiment of a run, from its manifest."""
+def experiment_of(result: Result | SweepResult) -> Experiment:
+    """The experiment of a run or sweep, from its manifest."""
     return Experiment.from_manifest(result.manifest)
 
 
