@@ -184,6 +184,46 @@ def test_sums_that_mean_nothing(
         fs.run(incast).by(what, groups)
 
 
+def test_the_terminal_has_sums(incast: Path, command: Command) -> None:
+    ran = command("run", incast, "--by", "destination", "--by", "group")
+    assert ran.code == 0
+    _, _, sums = ran.out.partition("by destination")
+    destinations, _, groups = sums.partition("by group")
+    rows = {line.split()[0]: line.split() for line in destinations.splitlines() if line.startswith(" H")}
+    assert list(rows) == ["H9", "H7", "H8"] or list(rows) == ["H9", "H8", "H7"]
+    assert rows["H9"][1] == "6"
+    assert float(rows["H9"][3]) == pytest.approx(8.0, abs=0.1)
+    (row,) = [line.split() for line in groups.splitlines() if line.startswith(" senders")]
+    assert row[1:3] == ["others", "8"]
+    told = json.loads(command("run", incast, "--by", "source", "--json").out)["by"]["source"]
+    assert [one["source"] for one in told] == [f"H{n}" for n in range(6)]
+    assert "by" not in json.loads(command("run", incast, "--json").out)
+
+
+def test_offered_is_shown_where_it_is_known_and_explained_where_it_is_not(
+    incast: Path, command: Command
+) -> None:
+    told = "offered -: these sources draw their destinations"
+    assert told not in command("run", incast).out
+    drawn = ("--set", "traffic.victims.pattern=uniform")
+    assert told in command("run", incast, *drawn).out
+    assert " -:" not in command("run", incast, *drawn, "--set", "traffic.incast.pattern=uniform").out
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (("--by", "rack"), "--by rack: must be source, destination or group"),
+        (("--by", "group", "--set", "groups={}", "--set", "traffic.0.sources=['H0']"), "has no [groups]"),
+        (("--by", "source", "--seeds", "2"), "leave out --seeds"),
+    ],
+)
+def test_sums_that_are_refused(incast: Path, command: Command, options: tuple[str, ...], text: str) -> None:
+    ran = command("run", incast, *options)
+    assert ran.code == 2
+    assert text in ran.err
+
+
 def test_the_former_name_of_the_table_still_works(incast: Path) -> None:
     run = fs.run(incast)
     former = run.table("streams")

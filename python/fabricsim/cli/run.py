@@ -25,6 +25,7 @@ from fabricsim.cli.state import (
     tell_results,
     warn,
 )
+from fabricsim.cli.sums import By, Sums, check_by, print_sums, sums_as_dict
 from fabricsim.cli.tables import print_result
 from fabricsim.errors import FabricsimError, InputError
 from fabricsim.hot_links import as_dicts
@@ -55,6 +56,7 @@ def run(
     bound: Annotated[
         bool, typer.Option("--bound", help="Say what part of the largest possible throughput was reached.")
     ] = False,
+    by: By = None,
     format: FormatOption = "png",
     style: StyleOption = "screen",
     width: WidthOption = None,
@@ -65,6 +67,7 @@ def run(
     of_options = {"seed": seed, "run.threads": threads}
     on_top = [f"{key}={value}" for key, value in of_options.items() if value is not None]
     experiment = read(file, [*(set or []), *on_top])
+    sums = check_by(by, experiment, seeds)
     warnings = warn(experiment)
     if seeds is not None:
         from fabricsim.cli.repeated import run_repeated  # noqa: PLC0415 - most runs are single
@@ -98,7 +101,7 @@ def run(
                 )
         except NotStoredError as error:
             failed, result = error, error.result
-    unreached = _print(experiment, result, warnings, bound=bound, json=json)
+    unreached = _print(experiment, result, warnings, sums, bound=bound, json=json)
     if failed is not None:
         raise failed
     if unreached is not None:
@@ -107,7 +110,7 @@ def run(
 
 
 def _print(
-    experiment: Experiment, result: Result, warnings: list[str], *, bound: bool, json: bool
+    experiment: Experiment, result: Result, warnings: list[str], sums: Sums, *, bound: bool, json: bool
 ) -> InputError | None:
     """Prints a run, and with `bound` what part of its bound it reached; returns the reason if that is not known."""
     part, unknown = None, None
@@ -125,9 +128,12 @@ def _print(
             "hottest_links": as_dicts(result),
             "warnings": warnings,
             **({} if part is None else {"bound": part}),
+            **sums_as_dict(result, sums),
         },
         lambda: print_result(result, output(), said=warnings),
     )
+    if not json:
+        print_sums(result, sums, output())
     if part is not None and not json:
         print_reached(part, output())
     return unknown

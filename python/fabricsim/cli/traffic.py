@@ -28,6 +28,7 @@ _OF_FLOWS = (
     "latency_p99_ns",
 )
 """Columns of the table of flows that are printed or summed up."""
+UNKNOWN_OFFERED = "offered -: these sources draw their destinations; the table by entry has their total"
 _DIGITS = 2
 """Significant digits in which accepted throughputs of equal flows agree."""
 
@@ -106,8 +107,12 @@ def print_flows(result: Result, console: Console) -> None:
         half = MOST_FLOWS // 2
         note = f"the {half} fastest and the {half} slowest of {len(rows):,} rows, of {count:,} flows"
         rows = [*rows[:half], *rows[-half:]]
-    table = narrow("single flows", note)
     columns = _flow_columns(rows)
+    if any(column.name == "offered_gbps" for column in columns) and any(
+        missing(row["offered_gbps"]) for row in rows
+    ):
+        note = "\n".join(filter(None, (note, UNKNOWN_OFFERED)))
+    table = narrow("single flows", note)
     for column in columns:
         table.add_column(column.heading, justify=column.justify)
     for number, row in enumerate(rows):
