@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import csv
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fabricsim.durations import seconds
 from fabricsim.errors import InputError
 from fabricsim.memory import Allowance
+from fabricsim.programs.context import picoseconds
 from fabricsim.results import Result
 from fabricsim.run import stored
 from fabricsim.session import Session
@@ -60,9 +63,10 @@ def run_messages(
     reservation = None if out is None else Reservation(out, force=force)
     try:
         with Session(experiment, memory=memory) as session:
-            kept = _inject(session, messages, keep=reservation is not None)
+            times, kept = _inject(session, messages, keep=reservation is not None)
             session.advance_to_end()
             result = session.result()
+        _set_warnings(result, times)
         if reservation is None:
             return result
         _write(reservation.staging / MESSAGES_FILE, kept)
@@ -90,8 +94,24 @@ def _with_entry(experiment: Experiment) -> Experiment:
     return experiment.with_values({"traffic": [*traffic, entry]})
 
 
-def _inject(session: Session, messages: Any, *, keep: bool) -> list[Sequence[Any]]:
+def _set_warnings(result: Result, times: Sequence[int]) -> None:
+    """Warns of messages after the end of a completed run, and not of the entry, whose own messages never begin."""
+    summary = result.manifest["summary"]
+    own = f"traffic.{ENTRY} sends nothing"
+    warnings = [text for text in summary.get("warnings") or () if not text.startswith(own)]
+    late = sum(time > summary["simulated_s"] * 1e12 for time in times)
+    if late and result.status == "ok":
+        end = seconds(summary["simulated_s"])
+        warnings.append(
+            f"{late:,} of {len(times):,} messages are after the end of the run at {end}: they were not sent"
+        )
+    summary["warnings"] = warnings
+
+
+def _inject(session: Session, messages: Any, *, keep: bool) -> tuple[Sequence[int], list[Sequence[Any]]]:
+    """Gives the messages to the session. Returns their times in picoseconds, and with `keep` the messages."""
     kept: list[Sequence[Any]] = []
+    times = array("q")
     for number, row in enumerate(_read(messages)):
         at, source, destination, size = row[:4]
         traffic = row[4] if len(row) > 4 and isinstance(row[4], str) else ENTRY
@@ -102,9 +122,10 @@ def _inject(session: Session, messages: Any, *, keep: bool) -> list[Sequence[Any
             session.inject(source, destination, _plain(size), _plain(at), traffic)
         except (InputError, TypeError, ValueError) as error:
             raise InputError(f"message {number} ({', '.join(map(str, row))}): {error}") from None
+        times.append(picoseconds("at", _plain(at)))
         if keep:
             kept.append((at, source, destination, size, traffic))
-    return kept
+    return times, kept
 
 
 def _read(messages: Any) -> Iterator[Sequence[Any]]:

@@ -112,6 +112,15 @@ def test_an_error_of_a_routing_function_says_where(tmp_path: Path) -> None:
     assert not (tmp_path / "own.fdbs").exists()
 
 
+def test_messages_after_the_end_are_counted() -> None:
+    early, late = ("5 us", "H(0,0).0", "H(1,0).0", 8), (1e9, "H(0,0).0", "H(1,0).0", 8)
+    run = fs.run_messages(_experiment(), [early, late, late])
+    assert run.manifest["summary"]["warnings"] == [
+        "2 of 3 messages are after the end of the run at 20 µs: they were not sent"
+    ]
+    assert fs.run_messages(_experiment(), [early]).manifest["summary"]["warnings"] == []
+
+
 def test_an_entry_of_the_same_name_is_refused() -> None:
     traffic = '[[traffic]]\nname = "messages"\npattern = "uniform"\nload = 0.1\nmessage = "1 KiB"\n'
     with pytest.raises(fs.InputError, match='has a traffic entry "messages"'):
