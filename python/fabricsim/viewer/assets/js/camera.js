@@ -6,6 +6,7 @@ import { MOUSE, OrbitControls, OrthographicCamera, PerspectiveCamera, Vector3 } 
 const ANGLE = 32; // of view, in degrees
 const DIRECTION = [0.52, 0.38, 0.76]; // from which a network in space is seen first
 const MARGIN = 1.12;
+const NAME = 64; // pixels of a name beside a node at the edge
 
 export class SharedCamera {
   constructor(element, runs, changed) {
@@ -45,7 +46,9 @@ export class SharedCamera {
     this.controls.target.set(0, 0, 0);
     if (this.flat) {
       this.camera.position.set(0, 0, 5);
-      this.camera.zoom = 1 / (MARGIN * Math.max(half[1], half[0] / this.aspect));
+      // Names stand to the right of their nodes: they need room where the width limits, and not the height.
+      const room = Math.max(this.aspect - (2 * NAME) / Math.max(this.height, 1), this.aspect / 2);
+      this.camera.zoom = Math.min(1 / (MARGIN * Math.max(half[1], half[0] / this.aspect)), room / half[0]);
     } else {
       const tangent = Math.tan((ANGLE * Math.PI) / 360);
       const distance = 1 / (Math.sin(Math.atan(tangent * Math.min(this.aspect, 1))) * 1.02);
