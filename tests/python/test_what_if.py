@@ -105,6 +105,9 @@ def test_flows_of_few_packets_are_not_called_unharmed(ring: Path, command: Comma
     assert "make no flow worse" not in ran.out
     table: Any = fs.what_if(ring, "switch", set={"run.duration": "6 us"}, jobs=1).failures
     assert table["flows_worse"].isna().all()
+    for changes, has_texts in (({"run.duration": "6 us"}, False), ({}, True)):
+        (axes,) = plots.failures(fs.what_if(ring, "switch", set=changes, jobs=1)).axes
+        assert any("cut off" in text.get_text() for text in axes.texts) == has_texts
     assert table["flows_cut_off"].isna().all()
 
 

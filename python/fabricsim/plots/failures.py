@@ -17,13 +17,14 @@ def failures(found: WhatIf, most: int = 20) -> Figure:
         figure = new_figure(7.0, max(2.5, 1.4 + 0.28 * len(table)))
         axes = figure.add_subplot()
         accepted = table["accepted_gbps"].astype(float).tolist()
+        cut_off = table["flows_cut_off"].fillna(0).astype(int).tolist()
         names = table["failure"].astype(str).tolist()
         axes.barh(range(len(names)), accepted, color=COLOURS[0], height=0.65)
         axes.set_yticks(range(len(names)), names)
         axes.invert_yaxis()
         axes.grid(visible=False, axis="y")
         axes.axvline(without, color=COLOURS[1], linewidth=1.5, label="without a failure")
-        for at, (value, count) in enumerate(zip(accepted, table["flows_cut_off"], strict=True)):
+        for at, (value, count) in enumerate(zip(accepted, cut_off, strict=True)):
             if count > 0:
                 text = f"{count:,} flow{'s' if count > 1 else ''} cut off"
                 inside = value > 0.35 * without
