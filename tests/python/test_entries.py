@@ -224,6 +224,14 @@ def test_sums_that_are_refused(incast: Path, command: Command, options: tuple[st
     assert text in ran.err
 
 
+def test_sums_of_a_text_that_is_nested_without_end(tmp_path: Path, command: Command) -> None:
+    file = tmp_path / "deep.toml"
+    file.write_text("x = " + "[" * 100_000)
+    ran = command("run", file, "--by", "group")
+    assert ran.code == 2
+    assert "internal error" not in ran.err
+
+
 def test_the_former_name_of_the_table_still_works(incast: Path) -> None:
     run = fs.run(incast)
     former = run.table("streams")

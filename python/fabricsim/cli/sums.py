@@ -48,7 +48,7 @@ def check_by(by: list[str] | None, experiment: Experiment, seeds: int | None) ->
             raise InputError(f"--by {name}: must be {', '.join(NAMES[:-1])} or {NAMES[-1]}")
     if by and seeds is not None:
         raise InputError("--by is for single runs: leave out --seeds")
-    groups = experiment.written().get("groups") or {}
+    groups = (experiment.written().get("groups") or {}) if by and "group" in by else {}
     if by and "group" in by and not groups:
         raise InputError(f"--by group: {experiment.file} has no [groups] of hosts")
     return Sums(tuple(dict.fromkeys(by or ())), groups)

@@ -162,7 +162,7 @@ class Experiment(Shown):
         """
         try:
             tree = tomllib.loads(self.text)
-        except tomllib.TOMLDecodeError:
+        except (tomllib.TOMLDecodeError, RecursionError):
             return {}
         for key, value in self.overrides:
             put(tree, key, value)
