@@ -34,6 +34,14 @@ from fabricsim.run import NotStoredError
 from fabricsim.run import run as run_experiment
 from fabricsim.spec import Experiment
 
+Seed = Annotated[int | None, typer.Option("--seed", min=0, help="As --set seed=N: of all that is drawn.")]
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        "--threads", metavar="N", min=1, help="As --set run.threads=N: cores of one run, where it pays."
+    ),
+]
+
 
 def run(
     file: ExperimentFile,
@@ -44,15 +52,8 @@ def run(
     memory: Memory = None,
     plot: Annotated[bool, typer.Option("--plot", help="Draw the pictures as well.")] = False,
     seeds: Seeds = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", min=0, help="As --set seed=N: of all that is drawn.")
-    ] = None,
-    threads: Annotated[
-        int | None,
-        typer.Option(
-            "--threads", metavar="N", min=1, help="As --set run.threads=N: cores of one run, where it pays."
-        ),
-    ] = None,
+    seed: Seed = None,
+    threads: Threads = None,
     bound: Annotated[
         bool, typer.Option("--bound", help="Say what part of the largest possible throughput was reached.")
     ] = False,
