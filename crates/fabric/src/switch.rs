@@ -15,11 +15,11 @@ use self::failures::Failures;
 use self::head_delay::HeadDelay;
 use self::lifetime::Lifetimes;
 use self::queues::{Layout, Output, Request};
+use self::rows::QueueRows;
 use self::short::ShortQueues;
 use self::staging::Staging;
 use crate::bits::Bits;
 use crate::congestion::Detector;
-use crate::queue::Queue;
 use crate::separable::Separable;
 use crate::{Features, Outbox, PartitionContext, Rules, Table};
 
@@ -42,6 +42,7 @@ mod owed;
 mod port_order;
 mod queues;
 mod round;
+mod rows;
 mod short;
 mod staging;
 mod telemetry;
@@ -56,7 +57,7 @@ pub struct Switch {
     id: SwitchId,
     first_port: u32,
     layout: Layout,
-    queues: Table<Queue>,
+    queues: QueueRows,
     outputs: Table<Output>,
     requests: Table<Request>,
     /// Outputs that have to choose.
@@ -66,9 +67,6 @@ pub struct Switch {
     /// True if missed turns are counted: not with one lane, on which outputs contend for an input port only with virtual output
     /// queues, and not if outputs draw at random.
     counts_missed: bool,
-    /// Times at which the input ports could be read again when the last missed turn of each request was counted; empty if none are
-    /// counted.
-    missed_until: Table<Time>,
     /// Number of overdue requests.
     overdue: u32,
     /// Queues that have been owed a turn.
@@ -136,18 +134,17 @@ impl Switch {
     pub fn new(id: SwitchId, first_port: u32, ports: usize, lanes: usize, rules: &Rules) -> Self {
         let layout = Layout::new(rules.queueing, ports, lanes);
         let counts_missed = lanes > 1;
-        let requests = ports * ports;
+        let mut outputs = vec![Output::new(ports); ports];
         Self {
             id,
             first_port,
             layout,
-            queues: Table::new(vec![Queue::EMPTY; layout.queues()]),
-            outputs: Table::new(vec![Output::new(ports); ports]),
-            requests: Table::new(vec![Request::default(); requests]),
+            queues: QueueRows::new(layout, counts_missed, &mut outputs),
+            outputs: Table::new(outputs),
+            requests: Table::new(vec![Request::default(); ports * ports]),
             dirty: Bits::new(ports),
             last_output: 0,
             counts_missed,
-            missed_until: Table::new(vec![Time::ZERO; if counts_missed { requests } else { 0 }]),
             overdue: 0,
             short: ShortQueues::new(ports),
             stalls_ahead: lanes == 1
@@ -269,11 +266,13 @@ impl Switch {
         self.has_optional_features
     }
 
-    /// True if packets wait in virtual output queues that are served in turn, and no feature adds work: see [`PlainFeatures`](crate::PlainFeatures).
+    /// True if packets wait in virtual output queues that are served in turn, which outputs keep, and no feature adds work: see
+    /// [`PlainFeatures`](crate::PlainFeatures).
     pub fn is_plain(&self) -> bool {
         self.in_turn
             && self.cut_through
             && self.layout.queueing == Queueing::Voq
+            && !self.queues.are_shared()
             && self.detector.is_none()
             && !self.has_arrival_features
             && !self.has_optional_features

@@ -22,6 +22,14 @@ impl<T> Table<T> {
     pub fn push(&mut self, element: T) {
         self.0.push(element);
     }
+
+    /// Adds a number of equal elements at the end.
+    pub fn extend(&mut self, count: usize, element: T)
+    where
+        T: Clone,
+    {
+        self.0.resize(self.0.len() + count, element);
+    }
 }
 
 impl<T> Deref for Table<T> {

@@ -103,16 +103,16 @@ impl Switch {
     ) {
         let lane = context.arena[packet].lane;
         if !F::PLAIN && self.layout.queueing == Queueing::Fifo {
-            let queue = &mut self.queues[self.layout.queue(input, lane, 0)];
+            let queue = self.queues.at_mut(self.outputs[0].row, input, lane);
             if queue.head().is_some() {
                 queue.push(&mut context.arena, packet);
                 return self.plan_anew::<F>(input);
             }
         }
         let output = self.route::<F, R, B, O>(context, input, lane, packet);
-        let position = self.layout.position_as::<F>(input, lane, output);
-        if F::OPTIONAL && self.head_delay.is_some() && self.queues[position.queue].head().is_none() {
-            self.delay_head(context, position.queue, packet);
+        let position = self.layout.position(input, lane, output);
+        if F::OPTIONAL && self.head_delay.is_some() && self.is_empty(position) {
+            self.delay_head(context, self.layout.queue(input, lane, output), packet);
         }
         self.offer::<F, R, B, O>(context, position, packet);
     }

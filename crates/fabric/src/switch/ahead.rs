@@ -26,7 +26,7 @@ impl Switch {
         while inputs != 0 {
             let input = inputs.trailing_zeros() as usize;
             inputs &= inputs - 1;
-            let slot = &context.arena[self.queues[self.layout.queue(input, Vl(0), output)].first()];
+            let slot = &context.arena[self.queues.at(self.outputs[output].row, input, Vl(0)).first()];
             least = least.min(slot.blocks);
             waits |= slot.ready.max(context.ports.receivers[first + input].readable_at) <= busy_until;
         }

@@ -104,7 +104,7 @@ impl Switch {
                     let lanes = self.requests[number].lanes;
                     let asking = (0..self.layout.lanes as u8).filter(|lane| lanes >> lane & 1 != 0).map(Vl);
                     let heads =
-                        asking.map(|lane| self.queues[self.layout.queue(input, lane, output)].first());
+                        asking.map(|lane| self.queues.at(self.outputs[output].row, input, lane).first());
                     let mut credits = Delay::default();
                     if could_send::<F, R, B, O>(context, port, heads, &mut credits) {
                         return choice.winner();
@@ -121,7 +121,7 @@ impl Switch {
                 while lanes != 0 {
                     let lane = request.first_lane(lanes);
                     lanes &= !(1 << lane.0);
-                    let packet = self.queues[self.layout.queue(input, lane, output)].first();
+                    let packet = self.queues.at(self.outputs[output].row, input, lane).first();
                     if is_kept(kept, context, packet) {
                         continue;
                     }

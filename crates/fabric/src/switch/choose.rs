@@ -157,7 +157,7 @@ impl Switch {
             return;
         };
         state.sole = NONE;
-        let position = self.layout.position_as::<F>(usize::from(input), lane, output);
+        let position = self.layout.position(usize::from(input), lane, output);
         self.forward::<F, R, B, O>(context, position, packet, out_lane, false);
     }
 
@@ -186,6 +186,7 @@ impl Switch {
         }
         let state = &self.outputs[output];
         let (mut inputs, mut rest) = state.inputs.split_after(usize::from(state.last_input));
+        let row = self.row_of::<F>(output);
         let mut busy = 0;
         loop {
             if inputs == 0 {
@@ -201,7 +202,8 @@ impl Switch {
             if readable_at > context.now {
                 delay.retry = delay.retry.min(readable_at);
                 busy |= 1 << input;
-                if self.counts_missed && self.missed_until[number] != readable_at {
+                if self.counts_missed && *self.queues.missed_until_as::<F>(row, number, input) != readable_at
+                {
                     let missed = Missed { output, input, until: readable_at };
                     let again_at = self.miss_turn::<F, R, B, O>(context, missed, kept);
                     delay.retry = delay.retry.min(again_at);
@@ -220,8 +222,9 @@ impl Switch {
             while lanes != 0 {
                 let lane = request.first_lane(lanes);
                 lanes &= !(1 << lane.0);
-                let position = self.layout.position_of::<F>(number, (input, lane, output));
-                let packet = self.queues[position.queue].first();
+                let place = self.queues.place_as::<F>(row, number, (input, lane));
+                let position = QueuePosition { input, lane, output, request: number, place };
+                let packet = self.queue_at(position).first();
                 if ARBITRATION_FEATURES && is_kept(kept, context, packet) {
                     continue;
                 }
@@ -279,7 +282,7 @@ impl Switch {
         if F::OPTIONAL {
             self.note_sendable(sendable);
         }
-        let position = self.layout.position(usize::from(input), lane, output);
+        let position = self.waiting(usize::from(input), lane, output);
         if self.owes_turns(context.rules.arbiter) {
             if self.requests[position.request].owed >> lane.0 & 1 == 0 {
                 let kept = self.kept::<F, R, B, O>(context, output, &mut Delay::default());
@@ -326,7 +329,7 @@ impl Switch {
         if self.overdue > 0 && self.waits_for_overdue::<F, R, B, O>(context, output, packet) {
             return delay.look_again(context, self.first_port + output as u32);
         }
-        let position = self.layout.position(usize::from(input), lane, output);
+        let position = self.waiting(usize::from(input), lane, output);
         self.grant::<F, R, B, O>(context, position, packet, out_lane);
     }
 }

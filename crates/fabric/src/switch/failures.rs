@@ -178,8 +178,8 @@ impl Switch {
         input: usize,
     ) {
         let lanes = self.requests[self.layout.request(output, input)].lanes;
-        let position = self.layout.position(input, Vl(lanes.trailing_zeros() as u8), output);
-        let packet = self.queues[position.queue].first();
+        let position = self.waiting(input, Vl(lanes.trailing_zeros() as u8), output);
+        let packet = self.queue_at(position).first();
         let lane = context.arena[packet].hop.lanes.first;
         if let Some(rounds) = &mut self.rounds
             && rounds.is_bound(input, position.lane)

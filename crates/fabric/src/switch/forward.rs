@@ -21,7 +21,7 @@ impl Switch {
         packet: u32,
         out_lane: Vl,
     ) {
-        let QueuePosition { input, lane, output, queue, .. } = position;
+        let QueuePosition { input, lane, output, .. } = position;
         let next = context.arena[packet].next;
         self.dequeue::<F>(position, next);
         let more = !self.outputs[output].inputs.is_empty();
@@ -34,9 +34,10 @@ impl Switch {
             self.expose::<F, R, B, O>(context, input, lane, next);
         }
         if F::OPTIONAL && self.head_delay.is_some() && next != NONE {
-            self.delay_head(context, queue, next);
+            self.delay_head(context, self.layout.queue(input, lane, output), next);
         }
         if F::OPTIONAL && self.lifetimes.is_some() && next != NONE {
+            let queue = self.layout.queue(input, lane, output);
             let output = context.arena[next].hop.port.index();
             self.begin_lifetime(context, (queue, output), next);
         }
@@ -59,7 +60,7 @@ impl Switch {
         out_lane: Vl,
         more: bool,
     ) {
-        let QueuePosition { input, lane, output, queue, request } = position;
+        let QueuePosition { input, lane, output, request, .. } = position;
         let port = self.first_port + output as u32;
         let in_port = self.first_port + input as u32;
         let slot = &mut context.arena[packet];
@@ -105,7 +106,7 @@ impl Switch {
             end
         };
         if F::OPTIONAL && self.head_delay.is_some() {
-            self.leave_queue(queue, end);
+            self.leave_queue(self.layout.queue(input, lane, output), end);
         }
     }
 

@@ -162,13 +162,16 @@ impl Switch {
             while lanes != 0 {
                 let lane = Vl(lanes.trailing_zeros() as u8);
                 lanes &= lanes - 1;
-                let position = self.layout.position(input, lane, output);
-                let slot = &context.arena[self.queues[position.queue].first()];
+                let position = self.waiting(input, lane, output);
+                let slot = &context.arena[self
+                    .queues
+                    .at(self.outputs[position.output].row, position.input, position.lane)
+                    .first()];
                 let lifetimes = self.lifetimes.as_deref()?;
                 if lifetimes.is_stalled(output, slot.hop.lanes, self.layout.lanes, now) {
                     return Some((position, LossCause::VlStalled));
                 }
-                let deadline = lifetimes.deadlines[position.queue];
+                let deadline = lifetimes.deadlines[self.layout.queue(input, lane, output)];
                 if deadline <= now {
                     let in_switch = now >= slot.arrived.saturating_add(lifetimes.rules.switch);
                     let cause =
@@ -191,7 +194,7 @@ impl Switch {
         position: QueuePosition,
         cause: LossCause,
     ) {
-        let packet = self.queues[position.queue].first();
+        let packet = self.queues.queue(position.place).first();
         let lanes = context.arena[packet].hop.lanes;
         if cause == LossCause::HeadOfQueueLifetime {
             self.count_expired(position.output, lanes, context.now);

@@ -39,7 +39,7 @@ impl Switch {
             while lanes != 0 {
                 let lane = Vl(lanes.trailing_zeros() as u8);
                 lanes &= lanes - 1;
-                let slot = &context.arena[self.queues[self.layout.queue(input, lane, output)].first()];
+                let slot = &context.arena[self.queues.at(self.outputs[output].row, input, lane).first()];
                 let group = 1 << slot.hop.lanes.first.0;
                 if slot.ready > now || with & group != 0 {
                     continue;

@@ -99,14 +99,15 @@ impl Switch {
         kept: Kept,
     ) -> Time {
         let number = self.layout.request(output, input);
-        if self.missed_until[number] == until {
+        let row = self.outputs[output].row;
+        if *self.queues.missed_until(row, input) == until {
             return Time::MAX;
         }
         let mut lacking = Delay::default();
         if !self.has_sendable::<F, R, B, O>(context, (output, input), &mut lacking, kept) {
             return lacking.retry;
         }
-        self.missed_until[number] = until;
+        *self.queues.missed_until(row, input) = until;
         let missed = &mut self.requests[number].missed;
         *missed = missed.saturating_add(1);
         if *missed == PATIENCE {
@@ -230,7 +231,7 @@ impl Switch {
         while lanes != 0 {
             let lane = request.first_lane(lanes);
             lanes &= !(1 << lane.0);
-            let packet = self.queues[self.layout.queue(input, lane, output)].first();
+            let packet = self.queues.at(self.outputs[output].row, input, lane).first();
             if !is_kept(kept, context, packet)
                 && examine::<F, R, B, O>(context, port, packet, delay).is_some()
             {
@@ -255,7 +256,7 @@ impl Switch {
         while lanes != 0 {
             let lane = request.first_lane(lanes);
             lanes &= !(1 << lane.0);
-            let packet = self.queues[self.layout.queue(input, lane, output)].first();
+            let packet = self.queues.at(self.outputs[output].row, input, lane).first();
             if is_kept(kept, context, packet) {
                 continue;
             }
@@ -284,8 +285,8 @@ impl Switch {
         while lanes != 0 {
             let lane = request.first_lane(lanes);
             lanes &= !(1 << lane.0);
-            let position = self.layout.position(input, lane, output);
-            let packet = self.queues[position.queue].first();
+            let position = self.waiting(input, lane, output);
+            let packet = self.queue_at(position).first();
             if let Some((_, out_lane)) = examine::<F, R, B, O>(context, port, packet, delay) {
                 return Some((position, packet, out_lane));
             }

@@ -67,7 +67,7 @@ impl Switch {
             while lanes != 0 {
                 let lane = Vl(lanes.trailing_zeros() as u8);
                 lanes &= lanes - 1;
-                let packet = self.queues[self.layout.queue(input, lane, output)].first();
+                let packet = self.queues.at(self.outputs[output].row, input, lane).first();
                 let slot = &context.arena[packet];
                 if slot.blocks > blocks
                     && slot.ready <= context.now
@@ -130,7 +130,7 @@ impl Switch {
             if self.requests[self.layout.request(output, input)].owed >> lane.0 & 1 == 0 {
                 continue;
             }
-            let packet = self.queues[self.layout.queue(input, lane, output)].first();
+            let packet = self.queues.at(self.outputs[output].row, input, lane).first();
             let slot = &context.arena[packet];
             let lanes = context.ports.selectable(slot.hop.lanes, slot.flow());
             if kept.covers(lanes) {
@@ -238,7 +238,7 @@ impl Switch {
         kept: Kept,
     ) -> bool {
         let port = self.first_port + output as u32;
-        let slot = &context.arena[self.queues[self.layout.queue(input, lane, output)].first()];
+        let slot = &context.arena[self.queues.at(self.outputs[output].row, input, lane).first()];
         if slot.ready > context.now {
             return false;
         }
@@ -280,8 +280,8 @@ impl Switch {
     ) -> Option<(QueuePosition, u32)> {
         let port = self.first_port + output as u32;
         for &(input, lane) in &self.short.queues[output] {
-            let position = self.layout.position(usize::from(input), lane, output);
-            let packet = self.queues[position.queue].first();
+            let position = self.waiting(usize::from(input), lane, output);
+            let packet = self.queue_at(position).first();
             let slot = &context.arena[packet];
             let lanes = context.ports.selectable(slot.hop.lanes, slot.flow());
             let can_go = lanes.contains(out_lane) && slot.ready <= context.now && !kept.covers(lanes);

@@ -5,6 +5,7 @@ use fabricsim_units::Vl;
 
 use super::Switch;
 use crate::bits::Bits;
+use crate::queue::Queue;
 use crate::{Features, NONE, Outbox, PartitionContext};
 
 /// Numbering of queues and requests. Requests by (output, input); queues by (output, input, lane) with virtual output
@@ -39,46 +40,26 @@ impl Layout {
         output * self.ports + input
     }
 
+    /// Position of a packet that is not in its queue.
     #[inline(always)]
     pub(super) fn position(self, input: usize, lane: Vl, output: usize) -> QueuePosition {
-        let (queue, request) = (self.queue(input, lane, output), self.request(output, input));
-        QueuePosition { input, lane, output, queue, request }
-    }
-
-    /// [`Layout::position`], with virtual output queues if the features are plain.
-    #[inline(always)]
-    pub(super) fn position_as<F: Features>(self, input: usize, lane: Vl, output: usize) -> QueuePosition {
-        self.position_of::<F>(self.request(output, input), (input, lane, output))
-    }
-
-    /// The same for a request whose number is known.
-    #[inline(always)]
-    pub(super) fn position_of<F: Features>(
-        self,
-        request: usize,
-        (input, lane, output): (usize, Vl, usize),
-    ) -> QueuePosition {
-        let queue =
-            if F::PLAIN { request * self.lanes + lane.index() } else { self.queue(input, lane, output) };
-        debug_assert_eq!(queue, self.queue(input, lane, output));
-        QueuePosition { input, lane, output, queue, request }
-    }
-
-    /// Input and lane of a queue.
-    fn buffer_of(self, queue: usize) -> (usize, Vl) {
-        (queue / self.lanes % self.ports, Vl((queue % self.lanes) as u8))
+        QueuePosition { input, lane, output, request: self.request(output, input), place: NO_PLACE }
     }
 }
 
-/// Input, lane and output of a waiting packet, with the numbers of its queue and request.
+/// Input, lane and output of a packet, with the number of its request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct QueuePosition {
     pub(super) input: usize,
     pub(super) lane: Vl,
     pub(super) output: usize,
-    pub(super) queue: usize,
     pub(super) request: usize,
+    /// Place of its queue among the rows ([`super::rows`]), if the packet is in it.
+    pub(super) place: usize,
 }
+
+/// Of a packet that is in no queue.
+const NO_PLACE: usize = usize::MAX;
 
 /// No input port.
 pub(super) const NO_INPUT: u16 = u16::MAX;
@@ -96,6 +77,8 @@ pub(super) struct Output {
     pub(super) deferred_input: u16,
     /// Blocks that wait for it.
     pub(super) queued: u32,
+    /// The row of its queues ([`super::rows`]).
+    pub(super) row: u16,
     /// A packet that came for the idle output in this time step, the only one so far: it need not be queued unless it
     /// cannot be sent at once. [`NONE`] at the end of every time step.
     pub(super) sole: u32,
@@ -108,6 +91,7 @@ impl Output {
             last_input: 0,
             deferred_input: NO_INPUT,
             queued: 0,
+            row: Self::no_row(),
             sole: NONE,
             sole_input: 0,
         }
@@ -147,13 +131,15 @@ impl Switch {
         position: QueuePosition,
         packet: u32,
     ) -> bool {
-        let QueuePosition { lane, output, queue, input, request } = position;
-        let first = self.queues[queue].push(&mut context.arena, packet);
+        let QueuePosition { lane, output, input, request, .. } = position;
+        let row = self.open_row::<F>(output);
+        let place = self.queues.place_as::<F>(row, request, (input, lane));
+        let first = self.queues.queue_mut(place).push(&mut context.arena, packet);
         if first {
             self.outputs[output].inputs.set_as::<F>(input);
             self.requests[request].lanes |= 1 << lane.0;
             if F::OPTIONAL && self.lifetimes.is_some() {
-                self.begin_lifetime(context, (queue, output), packet);
+                self.begin_lifetime(context, (self.layout.queue(input, lane, output), output), packet);
             }
         }
         first
@@ -170,7 +156,7 @@ impl Switch {
         let packet = std::mem::replace(&mut state.sole, NONE);
         let input = usize::from(state.sole_input);
         let lane = context.arena[packet].lane;
-        let position = self.layout.position_as::<F>(input, lane, output);
+        let position = self.layout.position(input, lane, output);
         self.enqueue::<F, R, B, O>(context, position, packet);
     }
 
@@ -200,34 +186,53 @@ impl Switch {
     /// Removes the head of a queue; `next` is the packet behind it, or [`NONE`].
     #[inline(always)]
     pub(super) fn dequeue<F: Features>(&mut self, position: QueuePosition, next: u32) {
-        self.queues[position.queue].advance(next);
+        self.queues.queue_mut(position.place).advance(next);
         // The packet behind it asks for the same output only if the queue is that output's.
         if next == NONE || !F::PLAIN && self.layout.queueing == Queueing::Fifo {
             let request = &mut self.requests[position.request];
             request.lanes &= !(1 << position.lane.0);
             if request.lanes == 0 {
-                self.outputs[position.output].inputs.clear_as::<F>(position.input);
+                let inputs = &mut self.outputs[position.output].inputs;
+                inputs.clear_as::<F>(position.input);
+                if inputs.is_empty() {
+                    self.close_row::<F>(position.output);
+                }
             }
         }
     }
 
+    /// Position of the packets that wait in a queue.
+    #[inline(always)]
+    pub(super) fn waiting(&self, input: usize, lane: Vl, output: usize) -> QueuePosition {
+        let place = self.queues.place(self.outputs[output].row, input, lane);
+        QueuePosition { place, ..self.layout.position(input, lane, output) }
+    }
+
+    /// The queue of a waiting packet.
+    #[inline(always)]
+    pub(super) fn queue_at(&self, position: QueuePosition) -> Queue {
+        self.queues.queue(position.place)
+    }
+
+    /// True if no packet waits in a queue.
+    pub(super) fn is_empty(&self, QueuePosition { input, lane, output, .. }: QueuePosition) -> bool {
+        // The row of an output is returned with its last packet.
+        let row = self.outputs[output].row;
+        row == Output::no_row() || self.queues.at(row, input, lane).head().is_none()
+    }
+
     /// The packets at the heads of queues, of staging buffers first, with input port and lane.
     pub fn heads(&self) -> impl Iterator<Item = (usize, Vl, u32)> {
-        // With queues for each output those of an output for which nothing waits are passed over.
-        let of_output = match self.layout.queueing {
-            Queueing::Fifo => self.queues.len(),
-            Queueing::Voq | Queueing::Cioq => self.queues.len() / self.outputs.len().max(1),
+        let rows = match self.layout.queueing {
+            Queueing::Fifo => self.outputs.len().min(1),
+            Queueing::Voq | Queueing::Cioq => self.outputs.len(),
         };
-        let outputs = self.queues.chunks(of_output.max(1)).enumerate().filter(|(output, queues)| {
-            let waits = self.layout.queueing == Queueing::Fifo || self.outputs[*output].queued > 0;
-            debug_assert!(waits || queues.iter().all(|queue| queue.head().is_none()));
-            waits
-        });
-        let queued = outputs.flat_map(move |(output, queues)| {
-            queues.iter().enumerate().filter_map(move |(i, queue)| {
-                let (input, lane) = self.layout.buffer_of(output * of_output + i);
-                queue.head().map(|packet| (input, lane, packet))
-            })
+        // With queues for each output those of an output for which nothing waits are passed over.
+        let of_all = self.layout.queueing == Queueing::Fifo;
+        let outputs = self.outputs.iter().take(rows).filter(move |output| of_all || output.queued > 0);
+        let queued = outputs.flat_map(|output| {
+            let queues = self.queues.of_row(output.row);
+            queues.filter_map(|(input, lane, queue)| Some((input, lane, queue.head()?)))
         });
         queued.chain(self.buffered())
     }
@@ -248,7 +253,6 @@ mod tests {
                     for lane in [Vl(0), Vl(1)] {
                         let queue = layout.queue(input, lane, output);
                         assert!(!std::mem::replace(&mut seen[queue], true));
-                        assert_eq!(layout.buffer_of(queue), (input, lane));
                     }
                 }
             }

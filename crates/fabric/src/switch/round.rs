@@ -102,8 +102,7 @@ impl Switch {
                 while lanes != 0 {
                     let lane = Vl(lanes.trailing_zeros() as u8);
                     lanes &= lanes - 1;
-                    let queue = self.layout.queue(input, lane, output);
-                    if let Some(packet) = self.queues[queue].head() {
+                    if let Some(packet) = self.queues.at(self.outputs[output].row, input, lane).head() {
                         let head = self.head(context, rounds, (input, lane, output), packet);
                         rounds.heads.push(head);
                     }
@@ -161,7 +160,7 @@ impl Switch {
             let own = if head.bound { Some(head.allowed.first) } else { head.got };
             let own = own.filter(|&lane| context.ports.has_space(port, lane, head.blocks, context.now));
             let Some(out_lane) = own else { continue };
-            let position = self.layout.position(head.input, head.lane, head.output);
+            let position = self.waiting(head.input, head.lane, head.output);
             self.grant::<AllFeatures, R, B, O>(context, position, head.packet, out_lane);
             rounds.leave(&head, out_lane, context.ports.senders[port as usize].busy_until);
             rounds.heads[i].got = None;

@@ -148,7 +148,9 @@ impl Switch {
         if waiting == 0 && staging.inputs[input].readable_at <= context.now {
             let blocks = context.arena[packet].blocks;
             let unit = context.ports.ramps.unit();
-            if let Space::Now = staging.space((position.queue, output), blocks, unit, context.now) {
+            if let Space::Now =
+                staging.space((self.layout.queue(input, lane, output), output), blocks, unit, context.now)
+            {
                 return self.stage::<AllFeatures, R, B, O>(context, position, packet, false);
             }
         }
@@ -166,7 +168,8 @@ impl Switch {
         packet: u32,
         waited: bool,
     ) {
-        let QueuePosition { input, lane, output, queue, .. } = position;
+        let QueuePosition { input, lane, output, .. } = position;
+        let queue = self.layout.queue(input, lane, output);
         let Some(staging) = &mut self.staging else { return };
         let now = context.now;
         let in_port = self.first_port + input as u32;
@@ -319,7 +322,8 @@ impl Switch {
         (bytes, blocks): (u32, u32),
         byte_time: ByteTime,
     ) -> bool {
-        let QueuePosition { input, lane, output, queue, .. } = position;
+        let QueuePosition { input, lane, output, .. } = position;
+        let queue = self.layout.queue(input, lane, output);
         let Some(staging) = &mut self.staging else { return false };
         let now = context.now;
         staging.held[queue] -= blocks;

@@ -108,7 +108,7 @@ impl Switch {
             while lanes != 0 {
                 let lane = Vl(lanes.trailing_zeros() as u8);
                 lanes &= lanes - 1;
-                let packet = self.queues[self.layout.queue(input, lane, output)].first();
+                let packet = self.queues.at(self.outputs[output].row, input, lane).first();
                 if is_kept(kept, context, packet) {
                     continue;
                 }
