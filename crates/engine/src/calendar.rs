@@ -31,7 +31,9 @@ const FULL: usize = CHUNK - 1;
 const EMPTY: u32 = 0;
 /// Places for the latest wake-ups of ports, see [`Calendar::is_repeated`].
 const LATEST: usize = 1024;
-/// Events between two checks of the width of a bucket.
+/// Events before the first check of the width of a bucket. Each later check is after twice as many events as the one before.
+const TUNE_FIRST: u64 = 1 << 8;
+/// Most events between two such checks.
 const TUNE_EVERY: u64 = 1 << 14;
 
 /// No wake-up: an event of another kind for each place.
@@ -70,6 +72,8 @@ pub(crate) struct Calendar {
     /// The latest wake-ups of ports, of those that were put far away or into the present bucket.
     latest: [Event; LATEST],
     statistics: Statistics,
+    /// Events from the last check of the width of a bucket to the next.
+    tune_after: u64,
 }
 
 #[derive(Default)]
@@ -100,6 +104,7 @@ impl Calendar {
             far: BinaryHeap::new(),
             latest: NO_WAKE_UPS,
             statistics: Statistics::default(),
+            tune_after: TUNE_FIRST,
         }
     }
 
@@ -255,7 +260,7 @@ impl Calendar {
         if self.position != EMPTY as usize {
             return true;
         }
-        if self.statistics.events > TUNE_EVERY {
+        if self.statistics.events > self.tune_after {
             self.tune();
             if self.late {
                 self.enter_again();

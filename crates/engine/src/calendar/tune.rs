@@ -5,11 +5,12 @@ use std::cmp::Reverse;
 use fabricsim_units::Time;
 
 use super::chunks::first_of;
-use super::{BUCKETS, Calendar, EMPTY, Event, NO_WAKE_UPS, Statistics};
+use super::{BUCKETS, Calendar, EMPTY, Event, NO_WAKE_UPS, Statistics, TUNE_EVERY};
 
 impl Calendar {
     /// Fits the width of a bucket to the density of events. Does not change the times of events.
     pub(super) fn tune(&mut self) {
+        self.tune_after = TUNE_EVERY.min(2 * self.tune_after);
         let Statistics { events, buckets, sorted, far } = std::mem::take(&mut self.statistics);
         let crowded = events > 8 * buckets && sorted * 2 > buckets;
         let sparse = far * 8 > events || events < buckets * 5 / 2;
