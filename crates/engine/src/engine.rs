@@ -38,6 +38,8 @@ pub struct Engine<B> {
     pub(crate) management: ManagementTraffic,
     /// The paths whose MTUs hosts have to know; none if all links carry what they send.
     pub(crate) paths: Option<Box<Paths>>,
+    /// Partition of each host, and its adapter's place there.
+    places: Vec<(u16, u32)>,
     now: Time,
     /// Threads that may advance the partitions.
     threads: usize,
@@ -64,6 +66,7 @@ impl<B: Observer> Engine<B> {
             partition.is_one_of_several = several;
         }
         let mut engine = Self {
+            places: places_of_hosts(&partitions),
             partitions,
             directory,
             failed: Failed::default(),
@@ -259,13 +262,9 @@ impl<B: Observer> Engine<B> {
 
     /// A host, as its number in its partition.
     pub(crate) fn host(&mut self, id: HostId) -> (&mut Partition<B>, usize) {
-        let found = self.partitions.iter().enumerate().find_map(|(number, partition)| {
-            // The adapters of a partition are in the order of their hosts.
-            let place = partition.adapters.binary_search_by_key(&id, Adapter::id).ok()?;
-            Some((number, place))
-        });
-        let (number, place) = found.unwrap_or_else(|| panic!("no host {id:?}"));
-        (&mut self.partitions[number], place)
+        let found = self.places.get(id.index()).filter(|&&place| place != NO_PLACE);
+        let &(number, place) = found.unwrap_or_else(|| panic!("no host {id:?}"));
+        (&mut self.partitions[usize::from(number)], place as usize)
     }
 
     /// No host opens another message from now on.
@@ -329,6 +328,24 @@ impl<B: Observer> Engine<B> {
         self.partitions.iter_mut().for_each(|p| p.finish(now));
         self.partitions.into_iter().map(|p| p.context.observer).collect()
     }
+}
+
+/// Of a host without an adapter.
+const NO_PLACE: (u16, u32) = (u16::MAX, u32::MAX);
+
+/// The partition of each host, and its adapter's place there.
+fn places_of_hosts<B>(partitions: &[Partition<B>]) -> Vec<(u16, u32)> {
+    let mut places = Vec::new();
+    for (number, partition) in partitions.iter().enumerate() {
+        for (place, adapter) in partition.adapters.iter().enumerate() {
+            let host = adapter.id().index();
+            if places.len() <= host {
+                places.resize(host + 1, NO_PLACE);
+            }
+            places[host] = (number as u16, place as u32);
+        }
+    }
+    places
 }
 
 #[cfg(test)]
