@@ -109,8 +109,8 @@ impl Calendar {
     }
 
     #[cfg(test)]
-    pub(crate) fn is_empty(&mut self) -> bool {
-        self.next_time().is_none()
+    pub(crate) fn is_empty(&self) -> bool {
+        self.peek().is_none()
     }
 
     #[inline(always)]
@@ -215,12 +215,13 @@ impl Calendar {
         self.enter();
     }
 
-    /// The time of the next event.
+    /// The time of the next event; if all are at `until` or later, perhaps `None`. No bucket from there on is entered, so that earlier events
+    /// may still come: they would go into that bucket, and have it sorted for each of them.
     #[inline]
-    pub(crate) fn next_time(&mut self) -> Option<u64> {
+    pub(crate) fn next_before(&mut self, until: u64) -> Option<u64> {
         let mut time = self.cells[self.position].time;
         if time == u64::MAX || self.late {
-            if !self.advance() {
+            if !self.advance(until) {
                 return None;
             }
             time = self.cells[self.position].time;
@@ -228,7 +229,24 @@ impl Calendar {
         Some(time)
     }
 
-    /// Removes the next event if it is at `time`, which [`Calendar::next_time`] has just returned.
+    /// The time of the next event.
+    pub(crate) fn peek(&self) -> Option<u64> {
+        let far = self.far.peek().map_or(u64::MAX, |Reverse(event)| event.time);
+        if self.is_list() {
+            return (self.position < self.list_end).then(|| self.cells[self.position].time);
+        }
+        let mut earliest = self.rest_of(self.position);
+        if self.late {
+            earliest = earliest.min(self.least_of(self.at));
+        }
+        if earliest == u64::MAX {
+            let near = self.next_occupied();
+            earliest = if near == u64::MAX { far } else { far.min(self.least_of(near)) };
+        }
+        (earliest < u64::MAX).then_some(earliest)
+    }
+
+    /// Removes the next event if it is at `time`, which [`Calendar::next_before`] has just returned.
     #[inline]
     pub(crate) fn pop_at(&mut self, time: u64) -> Option<Event> {
         let mut event = self.cells[self.position];
@@ -246,9 +264,9 @@ impl Calendar {
         Some(event)
     }
 
-    /// Advances to the next bucket with events, if the present one has no more; false if there is none.
+    /// Advances to the next bucket with events, if the present one has no more; false if there is none that begins before `until`.
     #[inline(never)]
-    fn advance(&mut self) -> bool {
+    fn advance(&mut self, until: u64) -> bool {
         if self.late {
             self.enter_again();
             return true;
@@ -272,10 +290,11 @@ impl Calendar {
         }
         let near = self.next_occupied();
         let far = self.far.peek().map_or(u64::MAX, |Reverse(event)| event.time >> self.shift);
-        if near.min(far) == u64::MAX {
+        let next = near.min(far);
+        if next == u64::MAX || next << self.shift >= until {
             return false;
         }
-        self.at = near.min(far);
+        self.at = next;
         self.next = self.at + 1;
         if far - self.at < BUCKETS as u64 {
             self.bring_near();

@@ -129,7 +129,7 @@ impl<B: Observer> Engine<B> {
     }
 
     pub(crate) fn next_time(&mut self) -> Option<Time> {
-        self.partitions.iter_mut().filter_map(|p| p.context.out.calendar.next_time()).min().map(Time)
+        self.partitions.iter_mut().filter_map(|p| p.context.out.calendar.peek()).min().map(Time)
     }
 
     /// Handles all events before `end`, then exchanges the mail. False if the caller stops the run: one partition
@@ -138,7 +138,7 @@ impl<B: Observer> Engine<B> {
         let mut goes_on = true;
         for i in 0..self.partitions.len() {
             while self.partitions[i].run(end, BUDGET) {
-                let at = self.partitions[i].context.out.calendar.next_time().map_or(end, Time);
+                let at = self.partitions[i].context.out.calendar.peek().map_or(end, Time);
                 goes_on = goes_on && look(at, &self.totals());
                 if !goes_on && self.partitions.len() == 1 {
                     self.now = at;

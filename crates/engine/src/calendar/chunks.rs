@@ -1,6 +1,6 @@
 //! Chunks of cells, which hold the events of the buckets, and the list of those that are free.
 
-use super::{CHUNK, Calendar, EMPTY, Event, FULL, SENTINEL};
+use super::{BUCKETS, CHUNK, Calendar, EMPTY, Event, FULL, SENTINEL};
 
 impl Calendar {
     /// An empty chunk that links to the one whose events end at `end`; its first place.
@@ -28,6 +28,31 @@ impl Calendar {
                 position += 1;
             }
         }
+    }
+
+    /// The earliest time of the present bucket's events from `position` on, which are in order; [`u64::MAX`] if there is none.
+    pub(super) fn rest_of(&self, position: usize) -> u64 {
+        let time = self.cells[position].time;
+        let link = position.next_multiple_of(CHUNK);
+        if time < u64::MAX || link == EMPTY as usize {
+            return time;
+        }
+        match self.cells[link].packet() {
+            EMPTY => u64::MAX,
+            end => self.cells[end as usize - FULL].time,
+        }
+    }
+
+    /// The earliest time in a bucket's place, which is in any order; [`u64::MAX`] if there is no event.
+    pub(super) fn least_of(&self, bucket: u64) -> u64 {
+        let mut end = self.ends[bucket as usize % BUCKETS] as usize;
+        let mut least = u64::MAX;
+        while end != EMPTY as usize {
+            let first = first_of(end);
+            least = (first..end).map(|place| self.cells[place].time).fold(least, u64::min);
+            end = self.cells[end.next_multiple_of(CHUNK)].packet() as usize;
+        }
+        least
     }
 
     /// Frees the chunk of `position`; the first place of the one that it links to, or that of no chunk.

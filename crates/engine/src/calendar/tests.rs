@@ -16,7 +16,7 @@ fn comes_out_in_order() {
             model.push(Reverse(time));
         }
         let mut left = 200_000_u32;
-        while let Some(time) = calendar.next_time() {
+        while let Some(time) = calendar.next_before(u64::MAX) {
             assert!(time >= now);
             now = time;
             while let Some(event) = calendar.pop_at(time) {
@@ -45,17 +45,17 @@ fn repeated_wake_ups_far_away_are_kept_once() {
     for step in 1..1000 {
         calendar.push(Event::new(far, Kind::Wake, 3, 0));
         // With no event before the far one its bucket is entered.
-        assert_eq!(calendar.next_time(), Some(far));
+        assert_eq!(calendar.next_before(u64::MAX), Some(far));
         let near = Time::ns(step).0;
         calendar.push(Event::new(near, Kind::Wake, 3, 0));
-        assert_eq!(calendar.next_time(), Some(near));
+        assert_eq!(calendar.next_before(u64::MAX), Some(near));
         assert!(calendar.pop_at(near).is_some());
         assert!(calendar.pop_at(near).is_none());
     }
     calendar.push(Event::new(far, Kind::Wake, 4, 0));
     calendar.push(Event::new(far + 1, Kind::Wake, 3, 0));
     let mut left = Vec::new();
-    while let Some(time) = calendar.next_time() {
+    while let Some(time) = calendar.next_before(u64::MAX) {
         left.extend(calendar.pop_at(time).map(|event| (event.time - far, event.port())));
     }
     left.sort_unstable();
@@ -79,7 +79,7 @@ fn few_events_are_a_list_while_they_are_few() {
     };
     for wanted in [20, 30, few::MOST + 10, 10, 200, 12, few::MOST, 0] {
         for _ in 0..200_000 {
-            let Some(time) = calendar.next_time() else { break };
+            let Some(time) = calendar.next_before(u64::MAX) else { break };
             while calendar.pop_at(time).is_some() {
                 assert_eq!(model.pop(), Some(Reverse(time)));
             }
@@ -91,7 +91,7 @@ fn few_events_are_a_list_while_they_are_few() {
             leaves += usize::from(!calendar.is_list() && was_list);
             was_list = calendar.is_list();
         }
-        if calendar.next_time().is_none() && wanted > 0 {
+        if calendar.next_before(u64::MAX).is_none() && wanted > 0 {
             push(&mut calendar, &mut model, 0);
         }
     }
@@ -109,7 +109,7 @@ fn events_are_taken_out_of_a_list() {
     let taken = calendar.take_if(Time(50), |event| event.port() % 2 == 0);
     assert_eq!(taken.len(), 10);
     let mut ports = Vec::new();
-    while let Some(time) = calendar.next_time() {
+    while let Some(time) = calendar.next_before(u64::MAX) {
         ports.extend(calendar.pop_at(time).map(Event::port));
     }
     assert_eq!(ports, (0..20).rev().filter(|port| port % 2 == 1).collect::<Vec<u32>>());
@@ -128,7 +128,7 @@ fn wake_ups_of_a_list_are_kept() {
     }
     assert!(!calendar.is_list());
     let mut found = Vec::new();
-    while let Some(time) = calendar.next_time() {
+    while let Some(time) = calendar.next_before(u64::MAX) {
         while calendar.pop_at(time).is_some() {
             found.push(time);
         }
@@ -168,7 +168,7 @@ fn the_width_of_buckets_follows_the_events() {
         calendar.tune();
         assert_eq!(calendar.shift, after, "{events} {buckets} {sorted} {far} {before}");
         let found: Vec<u64> = std::iter::from_fn(|| {
-            let time = calendar.next_time()?;
+            let time = calendar.next_before(u64::MAX)?;
             calendar.pop_at(time).map(|event| event.time)
         })
         .collect();
@@ -186,5 +186,39 @@ fn events_hold_their_parts() {
                 assert_eq!((event.time, event.kind(), event.port(), event.packet()), (5, kind, port, packet));
             }
         }
+    }
+}
+
+/// The next event is found without entering its bucket, so that events that come before it later on cost no sorting; with each width of buckets, and
+/// as a list.
+#[test]
+fn a_look_ahead_enters_no_bucket() {
+    let mut random = Random::new(7, 0, 0);
+    for shift in [4, 9, 14, 30] {
+        let mut calendar = Calendar::new(Time(1 << shift));
+        let mut model = BinaryHeap::new();
+        let mut now = 0;
+        for step in 0..20_000_u64 {
+            for _ in 0..random.below(4) {
+                let spread = 1 << (1 + random.below(24));
+                let later = now + 1 + random.below(spread);
+                calendar.push(Event::new(later, Kind::Arrive, 1, 1));
+                model.push(Reverse(later));
+            }
+            let next = model.peek().map(|Reverse(time)| *time);
+            assert_eq!(calendar.peek(), next, "step {step}");
+            let until = now + random.below(3000);
+            while let Some(time) = calendar.next_before(until).filter(|&time| time < until) {
+                while calendar.pop_at(time).is_some() {
+                    assert_eq!(model.pop(), Some(Reverse(time)));
+                }
+            }
+            assert!(model.peek().is_none_or(|Reverse(time)| *time >= until));
+            now = until;
+            if step % 1000 == 999 {
+                calendar.take_if(Time(now), |_| false);
+            }
+        }
+        assert!(calendar.is_list() || calendar.at << calendar.shift <= now, "no later bucket is entered");
     }
 }

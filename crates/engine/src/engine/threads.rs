@@ -192,8 +192,7 @@ impl<B: Observer> Worker<'_, B> {
 
     /// Time of the next event of its partitions.
     fn next_time(&mut self) -> u64 {
-        let times =
-            self.partitions.iter_mut().filter_map(|partition| partition.context.out.calendar.next_time());
+        let times = self.partitions.iter_mut().filter_map(|partition| partition.context.out.calendar.peek());
         times.min().unwrap_or(u64::MAX)
     }
 

@@ -176,7 +176,7 @@ impl<B: Observer> Partition<B> {
     #[inline(never)]
     fn run_as<F: Features>(&mut self, until: Time, budget: u64) -> bool {
         self.earlier_events += std::mem::take(&mut self.events);
-        while let Some(time) = self.context.out.calendar.next_time() {
+        while let Some(time) = self.context.out.calendar.next_before(until.0) {
             if time >= until.0 {
                 break;
             }
