@@ -27,6 +27,8 @@ struct Entry {
     /// The program goes on at this time at the earliest.
     clock: Time,
     wait: Wait,
+    /// True if it waits for something that may become visible.
+    awaits: bool,
     /// Shortest time from what the device does until a completion and until data in memory is visible, once known.
     delays: Option<(Time, Time)>,
     /// The same until it sees what it waits for, once known.
@@ -65,6 +67,7 @@ impl Scheduler {
             host,
             clock: Time::ZERO,
             wait,
+            awaits: false,
             delays: None,
             delay: None,
             changes: 0,
@@ -94,13 +97,14 @@ impl Scheduler {
     pub fn wait(&mut self, number: usize, clock: Time, wait: Wait) {
         let was_done = self.is_done(number);
         let entry = &mut self.entries[number];
+        entry.awaits = wait.awaited().next().is_some();
         (entry.clock, entry.wait) = (clock, wait);
         self.done = self.done + usize::from(self.is_done(number)) - usize::from(was_done);
         self.forget(number);
         let host = self.entries[number].host;
         for place in 0..self.by_host.get(&host).map_or(0, Vec::len) {
             let other = self.by_host[&host][place];
-            if self.awaits(other) {
+            if self.entries[other].awaits {
                 self.forget(other);
             }
         }
@@ -109,18 +113,14 @@ impl Scheduler {
     /// Ends the wait of a program at `now`, unless it has ended.
     pub fn wake(&mut self, number: usize, now: Time) {
         if !self.is_done(number) {
-            self.entries[number].wait = Wait::Until(now);
+            let entry = &mut self.entries[number];
+            (entry.wait, entry.awaits) = (Wait::Until(now), false);
             self.forget(number);
         }
     }
 
     fn is_done(&self, number: usize) -> bool {
         self.entries[number].wait == Wait::Done
-    }
-
-    /// True if a program waits for something that may become visible.
-    fn awaits(&self, number: usize) -> bool {
-        self.entries[number].wait.awaited().next().is_some()
     }
 
     /// The time of a program is not known any more.
@@ -222,10 +222,9 @@ impl Scheduler {
     fn look_anew<B: Observer>(&mut self, session: &mut Session<B>) {
         let now = session.now();
         for number in 0..self.entries.len() {
-            let Entry { host, changes, at: Some(before), .. } = self.entries[number] else { continue };
-            if !self.awaits(number) {
+            let Entry { host, changes, at: Some(before), awaits: true, .. } = self.entries[number] else {
                 continue;
-            }
+            };
             if let Some(device) = session.engine_mut().device(host) {
                 if device.changes() == changes {
                     continue;
