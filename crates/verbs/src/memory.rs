@@ -270,6 +270,21 @@ impl Memory {
         Ok(())
     }
 
+    /// Takes the bytes of a region out.
+    pub(crate) fn lend(&mut self, mr: Mr) -> Result<Vec<u8>, VerbsError> {
+        match &mut self.get_mut(mr)?.content {
+            Content::Real(bytes) => Ok(std::mem::take(bytes)),
+            Content::Void(_) => Err(invalid(format!("region {} holds no bytes", mr.0))),
+        }
+    }
+
+    /// Puts the bytes of a region back.
+    pub(crate) fn take_back(&mut self, mr: Mr, lent: Vec<u8>) {
+        if let Ok(Region { content: Content::Real(bytes), .. }) = self.get_mut(mr) {
+            *bytes = lent;
+        }
+    }
+
     /// From now on the times of remote WRITEs to a region are kept.
     pub(crate) fn watch(&mut self, mr: Mr) -> Result<(), VerbsError> {
         self.get_mut(mr)?.writes.get_or_insert_default();

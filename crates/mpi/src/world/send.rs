@@ -116,18 +116,28 @@ impl World {
         request: u32,
         (offset, length): (u64, u64),
     ) -> Vec<u8> {
+        let mut data = vec![0; length as usize];
+        self.copy_data(env, (rank, request), offset, &mut data);
+        data
+    }
+
+    /// Copies bytes of a send's data from `offset` on.
+    fn copy_data(
+        &self,
+        env: &mut dyn Environment,
+        (rank, request): (usize, u32),
+        offset: u64,
+        to: &mut [u8],
+    ) {
         let copy = self.ranks[rank].requests.get(request).and_then(|of| match &of.kind {
             crate::request::Kind::Send(send) => send.copy.as_ref(),
             _ => None,
         });
         if let Some(copy) = copy {
-            return copy[offset as usize..(offset + length) as usize].to_vec();
+            to.copy_from_slice(&copy[offset as usize..][..to.len()]);
+        } else if !to.is_empty() {
+            env.read(rank, request, offset, to);
         }
-        let mut data = vec![0; length as usize];
-        if length > 0 {
-            env.read(rank, request, offset, &mut data);
-        }
-        data
     }
 
     /// A region with a part of a send's data.
@@ -139,11 +149,15 @@ impl World {
         part: (u64, u64),
     ) -> Option<Region> {
         let region = self.take_region(env, rank, part.1)?;
-        let data = self.data(env, rank, request, part);
-        if let Err(error) = env.device(rank).write_memory(region.mr, 0, &data) {
-            self.fail(MpiError::Verbs(rank, error));
-            return None;
-        }
+        let mut bytes = match env.device(rank).lend_memory(region.mr) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                self.fail(MpiError::Verbs(rank, error));
+                return None;
+            }
+        };
+        self.copy_data(env, (rank, request), part.0, &mut bytes[..part.1 as usize]);
+        env.device(rank).take_back_memory(region.mr, bytes);
         Some(region)
     }
 

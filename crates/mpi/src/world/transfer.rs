@@ -122,8 +122,11 @@ impl World {
         if fits == 0 {
             return;
         }
-        match env.device(rank).read_memory(region.mr, 0, fits) {
-            Ok(bytes) => env.write(rank, request, offset, &bytes),
+        match env.device(rank).lend_memory(region.mr) {
+            Ok(bytes) => {
+                env.write(rank, request, offset, &bytes[..fits as usize]);
+                env.device(rank).take_back_memory(region.mr, bytes);
+            }
             Err(error) => self.fail(super::MpiError::Verbs(rank, error)),
         }
     }

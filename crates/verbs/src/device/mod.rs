@@ -312,6 +312,17 @@ impl Device {
         self.memory.read(mr, offset, length)
     }
 
+    /// Lends the bytes of a region, which [`Device::read_memory`] and [`Device::write_memory`] would copy, until [`Device::take_back_memory`]. The
+    /// region is empty meanwhile, so nothing else may use it.
+    pub fn lend_memory(&mut self, mr: Mr) -> Result<Vec<u8>, VerbsError> {
+        self.memory.lend(mr)
+    }
+
+    /// Takes back the bytes that [`Device::lend_memory`] has lent.
+    pub fn take_back_memory(&mut self, mr: Mr, bytes: Vec<u8>) {
+        self.memory.take_back(mr, bytes);
+    }
+
     /// Copies bytes into a region of memory.
     pub fn write_memory(&mut self, mr: Mr, offset: u64, data: &[u8]) -> Result<(), VerbsError> {
         self.memory.write(mr, offset, data)

@@ -146,3 +146,17 @@ fn packets_of_others_are_dropped() {
     pair.devices[1].receive(from(0), &sent.packet.headers, (4, content), Time::us(2));
     assert_eq!(pair.devices[1].read_memory(b.mr, 0, 4).unwrap(), [1; 4]);
 }
+
+/// A region that is lent has no bytes, and has those that it is given back.
+#[test]
+fn memory_is_lent_and_taken_back() {
+    let (mut pair, ends) = pair();
+    let device = &mut pair.devices[0];
+    let mr = ends[0].mr;
+    let mut bytes = device.lend_memory(mr).unwrap();
+    assert_eq!(bytes, vec![1; SIZE as usize]);
+    assert!(device.read_memory(mr, 0, 1).is_err());
+    bytes[7] = 42;
+    device.take_back_memory(mr, bytes);
+    assert_eq!(device.read_memory(mr, 6, 3).unwrap(), [1, 42, 1]);
+}
