@@ -191,10 +191,11 @@ struct Common<'a> {
 fn entities(common: &Common<'_>, places: &[PortPlan], ports: Ports, sources: &mut [Option<Source>]) -> Parts {
     let Common { experiment, graph, rules, .. } = *common;
     let lanes = usize::from(experiment.switch.virtual_lanes);
+    let hosts = places.iter().filter(|place| matches!(place.node, Node::Host(_))).count();
     let mut parts = Parts {
         switches: Table::new(Vec::new()),
-        adapters: Vec::new(),
-        owners: Table::new(Vec::new()),
+        adapters: Vec::with_capacity(hosts),
+        owners: Table::new(Vec::with_capacity(places.len())),
         ports,
         switch_errors: SwitchErrors::new(experiment.seed, experiment.switch.bit_error_rate),
         p_keys: common.keys.map(Arc::clone),

@@ -94,8 +94,11 @@ pub struct LaneCredits {
 /// Ramps of all lanes that are kept before the ended ones are collected for the first time.
 const KEPT: usize = 256;
 
-/// Ramps for each lane, on average over the lanes of a partition, that are kept before the ended ones are collected.
+/// Ramps for each lane, on average over the lanes of a partition, that are kept before the ended ones are collected; fewer with more lanes than
+/// [`MANY`].
 const RAMPS_PER_LANE: usize = 8;
+/// Lanes of which the ended ramps may take more memory than all other state.
+const MANY: usize = 1 << 17;
 
 impl LaneCredits {
     /// An empty buffer of `capacity` blocks.
@@ -137,7 +140,7 @@ impl RampPool {
 
     /// Collects the ended ramps of all `lanes` at `now`, so that memory does not grow with the capacity of buffers whose credits never
     /// run short. The next time is when there are twice as many ramps as are left, or
-    /// [`RAMPS_PER_LANE`]: at most a look at a ramp and a lane for each new ramp, on average.
+    /// [`RAMPS_PER_LANE`] for each lane: at most a look at a ramp and a lane for each new ramp, on average.
     #[cold]
     #[inline(never)]
     pub fn tidy<'a>(&mut self, lanes: impl Iterator<Item = &'a mut LaneCredits>, now: Time) {
@@ -147,7 +150,8 @@ impl RampPool {
             looks += 1;
             left += self.list(lane.head).count();
         }
-        self.full = KEPT.max(RAMPS_PER_LANE * looks).max(2 * left);
+        let each = (RAMPS_PER_LANE * MANY / looks.max(1)).clamp(1, RAMPS_PER_LANE);
+        self.full = KEPT.max(each * looks).max(2 * left);
     }
 
     fn list(&self, first: u32) -> impl Iterator<Item = &Node> {

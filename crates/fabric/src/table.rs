@@ -28,6 +28,10 @@ impl<T> Table<T> {
     where
         T: Clone,
     {
+        // By a quarter of what is there, where doubling would waste memory.
+        if self.0.capacity() < self.0.len() + count {
+            self.0.reserve_exact(count + self.0.len() / 4);
+        }
         self.0.resize(self.0.len() + count, element);
     }
 }

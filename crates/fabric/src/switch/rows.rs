@@ -31,8 +31,6 @@ pub(super) struct QueueRows {
     lanes: usize,
     /// Input ports.
     inputs: usize,
-    /// Number of rows.
-    count: u16,
     /// Rows that no output has.
     free: Vec<u16>,
     /// True if outputs return rows that they do not need.
@@ -54,15 +52,14 @@ impl QueueRows {
             stride: if is_fifo { 0 } else { row },
             lanes: layout.lanes,
             inputs: if counts_missed { layout.ports } else { 0 },
-            count: 0,
             free: Vec::new(),
             are_shared,
         };
         if !are_shared {
-            outputs.iter_mut().for_each(|output| output.row = rows.take());
-        }
-        if is_fifo {
-            rows.queues = Table::new(vec![Queue::EMPTY; row]);
+            let number = if is_fifo { row } else { row * layout.ports };
+            rows.queues = Table::new(vec![Queue::EMPTY; number]);
+            rows.missed_until = Table::new(vec![Time::ZERO; rows.inputs * layout.ports]);
+            outputs.iter_mut().zip(0..).for_each(|(output, number)| output.row = number);
         }
         rows
     }
@@ -74,8 +71,7 @@ impl QueueRows {
             self.missed_until.iter_mut().skip(first).take(self.inputs).for_each(|time| *time = Time::ZERO);
             return row;
         }
-        let number = self.count;
-        self.count += 1;
+        let number = (self.queues.len() / self.row.max(1)) as u16;
         self.queues.extend(self.stride, Queue::EMPTY);
         self.missed_until.extend(self.inputs, Time::ZERO);
         number
@@ -228,7 +224,7 @@ mod tests {
     fn outputs_of_a_small_switch_keep_their_rows() {
         let (rows, outputs) = rows((5, 4), Queueing::Voq);
         assert_eq!(outputs.iter().map(|output| output.row).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
-        assert_eq!((rows.count, rows.queues.len(), rows.are_shared), (5, 5 * 4 * 5, false));
+        assert_eq!((rows.queues.len(), rows.are_shared), (5 * 4 * 5, false));
     }
 
     #[test]
@@ -248,11 +244,11 @@ mod tests {
     fn outputs_of_a_large_switch_share_rows() {
         let (mut rows, outputs) = rows((64, 3), Queueing::Voq);
         assert!(outputs.iter().all(|output| output.row == NO_ROW));
-        assert_eq!((rows.count, rows.are_shared), (0, true));
+        assert_eq!((rows.queues.len(), rows.are_shared), (0, true));
         assert_eq!((rows.take(), rows.take()), (0, 1));
         *rows.missed_until(0, 63) = Time::ns(7);
         rows.free.push(0);
-        assert_eq!((rows.take(), rows.take(), rows.count), (0, 2, 3));
+        assert_eq!((rows.take(), rows.take(), rows.queues.len()), (0, 2, 3 * 64 * 3));
         assert_eq!(*rows.missed_until(0, 63), Time::ZERO);
         let mut seen = vec![false; 3 * 64 * 3];
         for row in 0..3 {
