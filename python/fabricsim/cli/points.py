@@ -9,6 +9,7 @@ from fabricsim.errors import InputError
 from fabricsim.spec import Experiment, split_values
 from fabricsim.spec.sweep import RandomPoints, Range
 from fabricsim.spec.values import parse_assignment
+from fabricsim.sweep.base import Base
 
 _RANGE = re.compile(r"(?P<low>.+?)\s*\.\.\s*(?P<high>.+)")
 _MARKS = ("linear", "log", "integer")
@@ -47,7 +48,7 @@ def random_points(
     """
     if not texts and samples is None and seed is None and not spread:
         return None
-    written: dict[str, Any] = (experiment.check().get("sweep") or {}).get("random") or {}
+    written: dict[str, Any] = Base(experiment).section().get("random") or {}
     if not texts and not written:
         raise InputError(
             "--samples, --random-seed, --latin-hypercube: there is nothing to draw: give --random as well"

@@ -55,6 +55,7 @@ from fabricsim.spec import Experiment
 from fabricsim.sweep import Executor, SweepResult
 from fabricsim.sweep import sweep as run_sweep
 from fabricsim.sweep.bounds import NO_BOUND
+from fabricsim.sweep.schedule import first_point
 from fabricsim.sweep.table import BOUND
 
 Vary = Annotated[
@@ -136,7 +137,6 @@ def sweep(
     """
     pictures = drawing(style, width, label, format)
     experiment = read(file, set)
-    warn(experiment)
     _check_metrics(
         plot or (), [experiment.text, *(vary or ()), *(zip or ()), *(random or ()), *(point or ())]
     )
@@ -149,6 +149,7 @@ def sweep(
         "saturation": saturation_search(saturation, load, tolerance, between, latency_factor, per_round),
         "precision": requested_precision(precision, most_seeds),
     }
+    warn(first_point(experiment, points))
     kept = {"memory": memory, "force": force, "bound": bound}
     result, stopped = _swept(experiment, points, executor(jobs, dask, slurm, slurm_option), out, kept)
     show(json, result.as_dict, lambda: print_sweep(result, output()))

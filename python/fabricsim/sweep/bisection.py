@@ -15,8 +15,9 @@ from typing import Any
 
 from fabricsim.errors import InputError
 from fabricsim.spec import Experiment
+from fabricsim.sweep.base import value_at
 from fabricsim.sweep.saturation import LATENCY_FACTOR, reason
-from fabricsim.sweep.table import FAILED, value_at
+from fabricsim.sweep.table import FAILED
 
 SEARCH = "saturation"
 """Kind of the schedule."""
@@ -78,7 +79,8 @@ class SaturationSearch:
 def load_shares(experiment: Experiment, facts: Mapping[str, Any], keys: Sequence[str]) -> dict[str, float]:
     """Keys of the loads that vary together, with their proportion: 1 for the largest.
 
-    `facts` are the checked values of the experiment; without `keys`, the loads of its `[sweep]` or of all entries.
+    `facts` are the values of the experiment, perhaps not checked; without `keys`, the loads of its `[sweep]` or of all
+    entries.
 
     Raises:
         InputError: there is no load to vary, or a key is none.
@@ -86,13 +88,22 @@ def load_shares(experiment: Experiment, facts: Mapping[str, Any], keys: Sequence
     for key in keys:
         if not (key.startswith("traffic.") and key.endswith(".load")):
             raise InputError(f"{key}: this is no load: give a key such as traffic.0.load")
-    swept = [key for key in facts.get("sweep") or {} if key.startswith("traffic.") and key.endswith(".load")]
-    entries = enumerate(facts.get("traffic") or ())
-    known = [f"traffic.{at}.load" for at, entry in entries if entry.get("load") is not None]
+    section, entries = facts.get("sweep"), facts.get("traffic")
+    swept = [
+        key
+        for key in (section if isinstance(section, Mapping) else ())
+        if key.startswith("traffic.") and key.endswith(".load")
+    ]
+    known = [
+        f"traffic.{at}.load"
+        for at, entry in enumerate(entries if isinstance(entries, list) else ())
+        if isinstance(entry, Mapping) and entry.get("load") is not None
+    ]
     chosen = list(dict.fromkeys(keys or swept or known))
     if not chosen:
         raise InputError(
-            f"{experiment.file}: no entry of the traffic list has a load: saturation is searched over loads"
+            f"{experiment.file}: no entry of the traffic list has a load: saturation is searched over loads; "
+            "name those that the search gives to entries (--load traffic.0.load)"
         )
     if len(chosen) == 1:
         return {chosen[0]: 1.0}

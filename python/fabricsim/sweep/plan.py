@@ -13,6 +13,7 @@ from fabricsim.errors import InputError
 from fabricsim.spec import Experiment, toml_value
 from fabricsim.spec.sweep import RandomPoints
 from fabricsim.statistics import seeds_from
+from fabricsim.sweep.base import Base
 from fabricsim.sweep.draw import drawn_points
 from fabricsim.sweep.repeated import SEED
 
@@ -58,13 +59,18 @@ class Plan:
         combined = itertools.product(*(axis.points for axis in self.axes))
         return [{key: text for part in parts for key, text in part.items()} for parts in combined]
 
+    @property
+    def first(self) -> Point:
+        """The first point."""
+        return {key: text for axis in self.axes for key, text in axis.points[0].items()}
+
     def check(self, experiment: Experiment) -> None:
         """Checks the values of each axis, the others at their first.
 
         Raises:
             InputError: a key does not exist, or a value is not allowed.
         """
-        first = {key: text for axis in self.axes for key, text in axis.points[0].items()}
+        first = self.first
         tried = [first]
         for axis in self.axes:
             tried.extend({**first, **point} for point in axis.points[1:])
@@ -92,9 +98,8 @@ def plan(
     Raises:
         InputError: there is nothing to vary, or something about it is wrong.
     """
-    checked = experiment.check()
-    repeated = None if seeds is None else seeds_from(checked["seed"], seeds)
-    given = _quoted(checked.get("sweep", {}))
+    base = Base(experiment)
+    given = _quoted(base.section())
     where = f"{experiment.file}: sweep"
     in_zip, in_list, in_random = given.pop("zip"), given.pop("list"), given.pop("random")
     together = in_zip if zip is None else zip
@@ -114,8 +119,11 @@ def plan(
         axes.append(Axis("random", drawn_points(drawn, f"{where}.random")))
     if loads:
         axes.append(Axis("zip" if len(loads[0]) > 1 else "grid", [*loads]))
-    if repeated is not None:
-        axes.append(Axis("seeds", [{SEED: str(seed)} for seed in repeated]))
+    if base.refusal is not None and not axes:
+        raise base.refusal
+    if seeds is not None:
+        facts = base.facts(Plan(axes).first)
+        axes.append(Axis("seeds", [{SEED: str(seed)} for seed in seeds_from(facts["seed"], seeds)]))
     found = Plan(axes)
     _check_axes(found, experiment)
     return found

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from fabricsim.errors import InputError, StoreError
 from fabricsim.spec import Experiment
 from fabricsim.store import MANIFEST
+from fabricsim.sweep.base import Base
 from fabricsim.sweep.bisection import SEARCH, BisectionSchedule, SaturationSearch, load_points, load_shares
 from fabricsim.sweep.plan import Plan, is_load, plan
 from fabricsim.sweep.precision import FIRST_SEEDS, METRICS, PRECISION, Precision, PrecisionSchedule
@@ -78,6 +79,17 @@ def scheduled(
     return _searched(experiment, search, axes)
 
 
+def first_point(experiment: Experiment, points: Mapping[str, Any]) -> Experiment:
+    """The first point of a sweep, not checked. `points` are the arguments of `fabricsim.sweep` about points.
+
+    Raises:
+        InputError: there is nothing to vary, or something about it is wrong.
+    """
+    axes = {key: given for key, given in points.items() if key not in ("saturation", "precision")}
+    found, _ = scheduled(experiment, axes, points["saturation"], points["precision"])
+    return experiment.with_overrides([*found.first.items()])
+
+
 def _as_precision(given: Precision | Mapping[str, float] | float) -> Precision:
     if isinstance(given, Precision):
         return given
@@ -95,8 +107,7 @@ def _searched(
     experiment: Experiment, search: SaturationSearch, axes: Mapping[str, Any]
 ) -> tuple[Plan, Schedule]:
     values = search.values()
-    facts = experiment.check()
-    shares = load_shares(experiment, facts, search.loads)
+    shares = load_shares(experiment, Base(experiment).tree(), search.loads)
     found = plan(experiment, loads=load_points(values, shares), **axes)
     others = [key for key in found.parameters if is_load(key) and key not in shares]
     if others and not search.loads:

@@ -19,10 +19,11 @@ from fabricsim.lock import FolderLock
 from fabricsim.native import version
 from fabricsim.spec import Experiment
 from fabricsim.store import MANIFEST, Reservation, read_manifest, read_table, rescue, write_table
+from fabricsim.sweep.base import Base
 from fabricsim.sweep.journal import Journal, JournalWriter, read_journal
 from fabricsim.sweep.plan import Plan, Point
 from fabricsim.sweep.schedule import Schedule
-from fabricsim.sweep.table import FAILED, TABLE, Parameters, frame, rows_of, value_at
+from fabricsim.sweep.table import FAILED, TABLE, Parameters, frame, rows_of
 
 JOURNAL = f"{TABLE}.jsonl"
 WRITE_S = 5.0
@@ -55,8 +56,8 @@ class SweepState:
         """
         self.points: list[Point] = plan.points()
         self.schedule = schedule
-        checked = experiment.check()
-        base = {key: value_at(checked, key) for key in plan.parameters}
+        varied = Base(experiment)
+        base = varied.values(plan)
         self._parameters = Parameters(self.points, base)
         self._rows: dict[int, dict[str, Any]] = {}
         self._folder = folder
@@ -75,7 +76,7 @@ class SweepState:
             "size": len(self.points),
             "points": self.points,
             "overrides": [list(pair) for pair in experiment.overrides],
-            "inputs": dict(_inputs(checked, Path(experiment.base))),
+            "inputs": dict(_inputs(varied.facts(plan.first), Path(experiment.base))),
             "experiment": experiment.text,
             "schedule": None if schedule is None else schedule.as_dict(),
         }

@@ -118,25 +118,6 @@ def rows_of(table: pd.DataFrame, size: int) -> dict[int, dict[str, Any]] | None:
     return rows if all(isinstance(row["status"], str) for row in rows.values()) else None
 
 
-def value_at(tree: Any, key: str) -> Any:
-    """The value of a key in an experiment with all defaults; None where there is none, or no single value."""
-    for part in key.split("."):
-        if isinstance(tree, Mapping):
-            tree = tree.get(part.strip('"'))
-        elif isinstance(tree, list):
-            tree = _item(tree, part.strip('"'))
-        else:
-            return None
-    return tree if isinstance(tree, bool | int | float | str) else None
-
-
-def _item(items: list[Any], part: str) -> Any:
-    """An entry of a list by its number or its name; None if there is none."""
-    if part.isdigit():
-        return items[int(part)] if int(part) < len(items) else None
-    return next((item for item in items if isinstance(item, Mapping) and item.get("name") == part), None)
-
-
 def _is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and value != value)  # noqa: PLR0124 - NaN
 

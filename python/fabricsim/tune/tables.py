@@ -8,7 +8,7 @@ from typing import Any
 from fabricsim.lazy import pandas as pd
 from fabricsim.results import set_column_notes
 from fabricsim.spec import toml_value
-from fabricsim.sweep.table import value_at
+from fabricsim.sweep.base import value_at
 from fabricsim.tune.confirm import Confirmation
 from fabricsim.tune.metrics.registry import unit
 from fabricsim.tune.pareto import front
