@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 import fabricsim as fs
 from fabricsim import plots
-from fabricsim.compare import compare, compare_repeated
+from fabricsim.compare import Comparison, compare, compare_repeated
 from fabricsim.crossings import packets_of
 from fabricsim.mpi import MPI
 from fabricsim.plots.tuning import importance, trials
@@ -131,6 +131,15 @@ def tree() -> fs.Result:
 @cache
 def reliable() -> fs.Result:
     return run_of(RELIABLE)
+
+
+@cache
+def many_flows() -> Comparison:
+    """Two runs of hundreds of flows, each with a packet now and then, of two entries of the traffic list."""
+    text = SWEPT.replace("[3, 3]", "[5, 5]").replace("load = 0.3", "load = 0.2").replace("10 us", "20 us")
+    text += '[[traffic]]\nname = "large messages"\npattern = "random-permutation"\nload = 0.1\nmessage = "8 KiB"\n'
+    experiment = fs.Experiment.from_text(text)
+    return compare([fs.run(experiment.with_values({"traffic.0.load": load})) for load in (0.1, 0.2)])
 
 
 @cache
@@ -258,6 +267,7 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "matrix": lambda: plots.matrix(ranks()),
     "captured": lambda: plots.captured(packets(), title="Twelve packets"),
     "comparison": lambda: plots.comparison(compare([tree(), tree()])),
+    "comparison, many flows": lambda: plots.comparison(many_flows()),
     "failures": lambda: plots.failures(failing()),
     "link loads": lambda: plots.link_loads(
         {"ftree": routed("ftree"), "minhop": routed("minhop")}, "Fat tree"

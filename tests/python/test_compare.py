@@ -12,6 +12,7 @@ import pytest
 from conftest import SMALL, Command
 from hypothesis import given
 from hypothesis import strategies as st
+from picture_cases import many_flows
 from rich.console import Console
 
 import fabricsim as fs
@@ -232,6 +233,33 @@ def test_the_picture_of_many_flows_and_runs(runs: list[fs.Result]) -> None:
     figure = plots.comparison(fs.compare([*runs, *runs, runs[0]]), most_flows=1)
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["H0 → H1", "mean of 1 others"]
     assert sum(axes.axison for axes in figure.axes) == 10
+
+
+@pytest.mark.usefixtures("real")
+def test_many_flows_of_a_packet_now_and_then_are_summed_up_by_entry() -> None:
+    found = many_flows()
+    figure = plots.comparison(found)
+    (legend,) = figure.legends
+    names = [text.get_text() for text in legend.get_texts()]
+    assert legend.get_title().get_text() == "entry"
+    assert {"uniform", "large messages"} <= set(names)
+    assert len(names) <= 3  # pairs of both entries are of "several"
+    for axes, run in zip(figure.axes, found.runs, strict=False):
+        assert len(axes.lines) == len(names)
+        total = sum(np.asarray(line.get_ydata(), float).mean() for line in axes.lines)
+        assert total == pytest.approx(run.flows["accepted_gbps"].sum(), rel=0.1)
+    assert len(figure.axes[2].patches) == len(names)
+
+
+@pytest.mark.usefixtures("real")
+def test_many_flows_of_runs_without_entries_are_lines_of_flows() -> None:
+    found = many_flows()
+    runs = [
+        replace(run, frames={**run.frames, "flows": run.flows.drop(columns="entry")}) for run in found.runs
+    ]
+    (legend,) = plots.comparison(fs.compare(runs)).legends
+    assert legend.get_title().get_text() == "flow"
+    assert len(legend.get_texts()) == 13
 
 
 def test_no_picture_without_series(runs: list[fs.Result]) -> None:

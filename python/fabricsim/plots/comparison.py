@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -17,8 +18,16 @@ from fabricsim.compare import Comparison
 from fabricsim.errors import InputError
 from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
-from fabricsim.plots.entities import coarse, flow_names
+from fabricsim.plots.entities import (
+    coarse,
+    entries_of,
+    entry_colours,
+    flow_names,
+    holds_enough,
+    totals_of_entries,
+)
 from fabricsim.plots.theme import head, legend, line_look, new_figure, panel_title, style, time_scale
+from fabricsim.results import Result
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -36,7 +45,8 @@ def comparison(found: Comparison, most_flows: int = MOST_FLOWS) -> Figure:
     """A column for each run: accepted throughput of the common flows over time, below it their shares of their
     destinations' links in the last tenth. All columns have the same axes and one legend.
 
-    Beyond `most_flows`, those with the largest throughput and the mean of the others are drawn.
+    Beyond `most_flows`, those with the largest throughput and the mean of the others are drawn. If these have hardly a
+    packet in a bin, a line is the total of an entry of the traffic list, of all its flows.
 
     Raises:
         InputError: no flow is in all runs, or no run kept a series.
@@ -52,7 +62,7 @@ def comparison(found: Comparison, most_flows: int = MOST_FLOWS) -> Figure:
         index="time_ns", columns=["run", "flow"], values="gbps", aggfunc="sum", sort=False
     )
     wide = wide.sort_index()
-    shown = _largest(found, most_flows)
+    drawn = _drawn(found, wide, most_flows)
     scale, unit = time_scale(float(wide.index.max()))
     count = len(found.labels)
     columns = min(count, MOST_COLUMNS)
@@ -62,64 +72,130 @@ def comparison(found: Comparison, most_flows: int = MOST_FLOWS) -> Figure:
         grid = figure.subplots(2 * bands, columns, squeeze=False, height_ratios=[2.0, 1.2] * bands)
         for number, label in enumerate(found.labels):
             band, column = divmod(number, columns)
-            _lines(grid[2 * band, column], wide, found.runs[number].frames.get("flows"), label, shown, scale)
+            _lines(grid[2 * band, column], drawn, label, scale)
             panel_title(grid[2 * band, column], label.replace(", ", "\n"), columns)
-            _bars(grid[2 * band + 1, column], found, label, shown)
+            _bars(grid[2 * band + 1, column], drawn, label)
         for empty in range(count, bands * columns):
             band, column = divmod(empty, columns)
             grid[2 * band, column].set_axis_off()
             grid[2 * band + 1, column].set_axis_off()
-        _share_axes(grid, unit)
-        legend(figure, handles=_legend(found, shown), title="flow")
+        _share_axes(grid, unit, drawn.shares_label)
+        legend(figure, handles=_legend(drawn), title=drawn.title)
         titles = {run.title for run in found.runs}
         if len(titles) == 1:
             head(figure, titles.pop())
     return figure
 
 
-def _largest(found: Comparison, most: int) -> list[str]:
-    """The flows that are drawn one by one, in the order of the first run's table."""
-    names = _names(found)
+@dataclass(frozen=True)
+class _Drawn:
+    """Lines and bars of all runs."""
+
+    title: str
+    """Title of the legend."""
+    shown: list[str]
+    """Flows, or entries of the traffic list, that are drawn one by one."""
+    looks: list[dict[str, Any]]
+    """Their looks."""
+    bins: dict[str, pd.DataFrame]
+    """Throughput over time by run; a column is a flow or an entry."""
+    shares: dict[str, pd.Series[float]]
+    """Shares of the destinations' links by run; of an entry, the mean of its common flows."""
+    shares_label: str
+
+    @property
+    def others(self) -> int:
+        """Number of those that are not drawn one by one."""
+        return len(next(iter(self.shares.values()))) - len(self.shown)
+
+
+def _drawn(found: Comparison, wide: pd.DataFrame, most: int) -> _Drawn:
+    """The flows; if these are many with hardly a packet in a bin, entries of the traffic list."""
+    names = flow_names(found.flows.index.to_frame(index=False)).tolist()
+    kept = wide.columns.get_level_values(0)
+    tables = {
+        label: cast("pd.DataFrame", wide[label]).dropna(how="all") for label in found.labels if label in kept
+    }
+    flows = {label: run.frames.get("flows") for label, run in zip(found.labels, found.runs, strict=True)}
+    shares = {
+        label: pd.Series(found.flows["final_destination_share", label].to_numpy(float), index=names)
+        for label in found.labels
+    }
+    shown = _largest(names, found.quantity("accepted_gbps").mean(axis=1).to_numpy(), most)
+    bins = _coarse(tables, flows, shown)
+    pulses = len(names) > most and not all(
+        holds_enough(table, flows[label], [name for name in shown if name in table])
+        for label, table in bins.items()
+    )
+    entries = {label: entries_of(flows[label], names) for label in found.labels}
+    totals = {
+        label: _of_entries(run)
+        for label, run in zip(found.labels, found.runs, strict=True)
+        if pulses and label in tables
+    }
+    of_entries = {label: table for label, table in totals.items() if table is not None}
+    if not pulses or len(of_entries) < len(tables) or any(each is None for each in entries.values()):
+        looks = [line_look(number) for number in range(len(shown))]
+        return _Drawn("flow", shown, looks, bins, shares, "share of link,\nlast tenth")
+    means = pd.concat([table.mean() for table in of_entries.values()], axis=1).mean(axis=1)
+    shown = _largest([str(name) for name in means.index], means.to_numpy(), most)
+    shares = {
+        label: of.groupby(cast("pd.Series[str]", entries[label]), sort=False).mean().reindex(means.index)
+        for label, of in shares.items()
+    }
+    looks = [{"color": colour, "linewidth": 2.5} for colour in entry_colours(found.runs[0], shown)]
+    bins = _coarse(of_entries, flows, shown)
+    return _Drawn("entry", shown, looks, bins, shares, "mean share of link,\nlast tenth")
+
+
+def _of_entries(run: Result) -> pd.DataFrame | None:
+    """Throughput over time of each entry: of all its flows, since of the common flows most have packets early."""
+    series = run.series
+    wide = series.assign(flow=flow_names(series)).pivot_table(
+        index="time_ns", columns="flow", values="gbps", aggfunc="sum", fill_value=0.0, sort=False
+    )
+    return totals_of_entries(wide.sort_index(), run.frames.get("flows"))
+
+
+def _coarse(
+    tables: Mapping[str, pd.DataFrame], flows: Mapping[str, pd.DataFrame | None], shown: Sequence[str]
+) -> dict[str, pd.DataFrame]:
+    return {
+        label: coarse(table, flows[label], [name for name in shown if name in table])
+        for label, table in tables.items()
+    }
+
+
+def _largest(names: list[str], rates: npt.NDArray[np.float64], most: int) -> list[str]:
+    """Those that are drawn one by one, in the order of the names."""
     if len(names) <= most:
         return names
-    mean = found.quantity("accepted_gbps").mean(axis=1).to_numpy()
-    largest = set(np.argsort(-mean, kind="stable")[:most])
+    largest = set(np.argsort(-rates, kind="stable")[:most])
     return [name for number, name in enumerate(names) if number in largest]
 
 
-def _names(found: Comparison) -> list[str]:
-    return flow_names(found.flows.index.to_frame(index=False)).tolist()
-
-
-def _lines(
-    axes: Axes,
-    wide: pd.DataFrame,
-    flows: pd.DataFrame | None,
-    label: str,
-    shown: Sequence[str],
-    scale: float,
-) -> None:
-    if label not in wide.columns.get_level_values(0):
+def _lines(axes: Axes, drawn: _Drawn, label: str, scale: float) -> None:
+    if label not in drawn.bins:
         axes.text(0.5, 0.5, "no series was kept", ha="center", transform=axes.transAxes)
         return
-    table = coarse(cast("pd.DataFrame", wide[label]).dropna(how="all"), flows, shown)
-    for number, name in enumerate(shown):
+    table = drawn.bins[label]
+    for name, look in zip(drawn.shown, drawn.looks, strict=True):
         if name in table:
-            axes.step(table.index / scale, table[name], where="post", **line_look(number))
-    rest = table.drop(columns=list(shown), errors="ignore")
+            axes.step(table.index / scale, table[name], where="post", **look)
+    rest = table.drop(columns=drawn.shown, errors="ignore")
     if rest.shape[1]:
         axes.step(table.index / scale, rest.mean(axis=1), where="post", color=_REST, linewidth=2.5)
 
 
-def _bars(axes: Axes, found: Comparison, label: str, shown: Sequence[str]) -> None:
-    shares = pd.Series(found.flows["final_destination_share", label].to_numpy(float), index=_names(found))
-    heights = [*shares[list(shown)]]
-    looks = [line_look(number)["color"] for number in range(len(shown))]
-    rest = shares.drop(list(shown))
+def _bars(axes: Axes, drawn: _Drawn, label: str) -> None:
+    shares = drawn.shares[label]
+    heights = [*shares[drawn.shown]]
+    colours = [look["color"] for look in drawn.looks]
+    rest = shares.drop(drawn.shown)
     if len(rest):
         heights.append(rest.mean())
-        looks.append(_REST)
-    bars = axes.bar(range(len(heights)), heights, color=looks, width=0.75)
+        colours.append(_REST)
+    bars = axes.bar(range(len(heights)), heights, color=colours, width=0.75)
     if len(heights) <= MOST_WRITTEN:
         texts = ["" if math.isnan(height) else f"{height:.0%}" for height in heights]
         axes.bar_label(bars, texts, fontsize="small")
@@ -128,7 +204,7 @@ def _bars(axes: Axes, found: Comparison, label: str, shown: Sequence[str]) -> No
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
 
 
-def _share_axes(grid: npt.NDArray[np.object_], unit: str) -> None:
+def _share_axes(grid: npt.NDArray[np.object_], unit: str, shares: str) -> None:
     """The same limits for all panels of a kind; labels at the edges."""
     lines, bars = ([axes for row in grid[kind::2] for axes in row if axes.axison] for kind in (0, 1))
     for panels in (lines, bars):
@@ -140,14 +216,16 @@ def _share_axes(grid: npt.NDArray[np.object_], unit: str) -> None:
         axes.set_xlim(0.0, end)
         axes.set_xlabel(f"simulated time ({unit})")
     accepted = catalogue.key("accepted_gbps").heading.replace(" ", "\n", 1)
-    for row, label in zip(grid, itertools.cycle((accepted, "share of link,\nlast tenth")), strict=False):
+    for row, label in zip(grid, itertools.cycle((accepted, shares)), strict=False):
         row[0].set_ylabel(label)
         for axes in row[1:]:
             axes.tick_params(labelleft=False)
 
 
-def _legend(found: Comparison, shown: Sequence[str]) -> list[Line2D]:
-    handles = [Line2D([], [], label=name, **line_look(number)) for number, name in enumerate(shown)]
-    if others := len(found.flows) - len(shown):
-        handles.append(Line2D([], [], label=f"mean of {others} others", color=_REST, linewidth=2.5))
+def _legend(drawn: _Drawn) -> list[Line2D]:
+    handles = [
+        Line2D([], [], label=name, **look) for name, look in zip(drawn.shown, drawn.looks, strict=True)
+    ]
+    if drawn.others:
+        handles.append(Line2D([], [], label=f"mean of {drawn.others} others", color=_REST, linewidth=2.5))
     return handles

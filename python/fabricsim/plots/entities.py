@@ -69,6 +69,22 @@ def holds_enough(bins: pd.DataFrame, flows: pd.DataFrame | None, shown: Sequence
     return _held(bins, flows, shown) >= FEWEST_OF_LINES
 
 
+def entries_of(flows: pd.DataFrame | None, names: Sequence[str]) -> pd.Series[str] | None:
+    """The entry of the traffic list, or job, of each flow by name; None if the run does not have them."""
+    if flows is None or "entry" not in flows:
+        return None
+    entries = dict(zip(flow_names(flows), flows["entry"].astype(str), strict=True))
+    if not set(names) <= set(entries):
+        return None
+    return pd.Series([entries[name] for name in names], index=list(names), dtype=object)
+
+
+def totals_of_entries(wide: pd.DataFrame, flows: pd.DataFrame | None) -> pd.DataFrame | None:
+    """Totals of the entries to which the flows belong; None if the run does not have them."""
+    entries = entries_of(flows, wide.columns.tolist())
+    return None if entries is None else wide.T.groupby(entries.to_numpy(), sort=False).sum().T
+
+
 def end_of(wide: pd.DataFrame, result: Result) -> float:
     """Time in nanoseconds at which the last bin ends. A row is a bin."""
     if not len(wide):

@@ -18,6 +18,7 @@ from fabricsim.plots.entities import (
     flow_names,
     holds_enough,
     largest,
+    totals_of_entries,
 )
 from fabricsim.plots.theme import head, legend, new_figure, style, time_scale
 from fabricsim.results import Result
@@ -44,9 +45,8 @@ def throughput(result: Result, most_lines: int = MOST_LINES) -> Figure:
     flows = result.frames.get("flows")
     shown = largest(wide, most_lines)
     bins = coarse(wide, flows, shown)
-    totals = None
-    if wide.shape[1] > most_lines and not holds_enough(bins, flows, shown):
-        totals = _of_entries(wide, flows)
+    pulses = wide.shape[1] > most_lines and not holds_enough(bins, flows, shown)
+    totals = totals_of_entries(wide, flows) if pulses else None
     if totals is None:
         looks, title = flow_looks(result, shown), "flow"
     else:
@@ -91,13 +91,3 @@ def _line(axes: Axes, rates: pd.Series[float], end: float, scale: float, **look:
     edges = [*rates.index, *([end] if len(rates) and end > rates.index[-1] else [])]
     heights = [*rates, *rates.iloc[-1:]][: len(edges)]
     axes.step([edge / scale for edge in edges], heights, where="post", **look)
-
-
-def _of_entries(wide: pd.DataFrame, flows: pd.DataFrame | None) -> pd.DataFrame | None:
-    """Totals of the entries to which the flows belong; None if the run does not have them."""
-    if flows is None or "entry" not in flows:
-        return None
-    entries = dict(zip(flow_names(flows), flows["entry"].astype(str), strict=True))
-    if not set(wide.columns) <= set(entries):
-        return None
-    return wide.T.groupby(wide.columns.map(entries), sort=False).sum().T
