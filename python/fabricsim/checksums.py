@@ -47,6 +47,24 @@ def verify(path: Path) -> None:
     )
 
 
+def require(folder: Path, needed: Callable[[str], bool]) -> None:
+    """Checks that the files that have a checksum and are needed, by name, are there.
+
+    Raises:
+        StoreError: one is missing, or the checksums are damaged.
+    """
+    for name in sorted(_read(folder)):
+        if not needed(name):
+            continue
+        path = folder / name
+        # Another process writes a new file beside its place and renames it, so that one of both is there.
+        if not path.with_name(f".{name}").exists() and not path.exists():
+            raise StoreError(
+                f"{path}: missing, although {FILE} lists it; restore it, or remove its line there to read the folder "
+                "without it"
+            )
+
+
 def write(folder: Path, names: Iterable[str]) -> None:
     """Writes the checksums of files; those of other files stay.
 

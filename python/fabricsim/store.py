@@ -290,9 +290,10 @@ def read_folder(folder: str | Path) -> tuple[dict[str, Any], dict[str, pd.DataFr
 
     Raises:
         InputError: it is no such folder.
-        StoreError: a table cannot be read.
+        StoreError: a table cannot be read, or is missing.
     """
     manifest = read_manifest(folder)
+    checksums.require(Path(folder), lambda name: name.endswith(".parquet"))
     paths = sorted(Path(folder).glob("[!.]*.parquet"))
     return manifest, {path.stem: read_table(path) for path in paths}
 

@@ -229,6 +229,32 @@ def test_a_manifest_without_checksum_is_checked_by_its_keys(folders: Path, tmp_p
         fs.load(out)
 
 
+@pytest.mark.parametrize("name", ["nodes", "links", "flows", "series"])
+@pytest.mark.usefixtures("fake")
+def test_a_missing_table_is_named(folders: Path, tmp_path: Path, command: Command, name: str) -> None:
+    out = fresh(folders, tmp_path, "run")
+    (out / f"{name}.parquet").unlink()
+    with pytest.raises(fs.StoreError, match=f"out/{name}.parquet: missing, although SHA256SUMS lists it"):
+        fs.load(out)
+    for arguments in KINDS["run"][1]:
+        if arguments[0] == "view" and name in ("flows", "series"):
+            continue  # which the viewer does not read
+        ran = command(*arguments)
+        assert ran.code == 1, ran.out
+        assert f"out/{name}.parquet: missing" in ran.err
+        assert len(ran.err.strip().splitlines()) == 1
+    sums = (out / "SHA256SUMS").read_text().splitlines(keepends=True)
+    (out / "SHA256SUMS").write_text("".join(line for line in sums if f" {name}." not in line))
+    assert name not in fs.load(out).frames
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_table_that_is_just_written_is_not_missing(folders: Path, tmp_path: Path) -> None:
+    out = fresh(folders, tmp_path, "run")
+    (out / "flows.parquet").rename(out / ".flows.parquet")
+    assert "flows" not in fs.load(out).frames
+
+
 def test_checksums_are_those_of_sha256sum(folders: Path) -> None:
     import subprocess  # noqa: PLC0415
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fabricsim import checksums
 from fabricsim.errors import InputError, StoreError
 from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
@@ -47,7 +48,7 @@ def read(run: str | Path | Result) -> Tables:
 
     Raises:
         InputError: it is not the folder of one run, or the run has no nodes or links.
-        StoreError: a table cannot be read, or is damaged.
+        StoreError: a table is missing, cannot be read, or is damaged.
     """
     if isinstance(run, Result):
         where = str(run.folder or run.title)
@@ -62,6 +63,7 @@ def read(run: str | Path | Result) -> Tables:
                 f"{folder}: this is a folder of kind {manifest.get('kind')!r}; `fabricsim view` draws single runs"
             )
         paths = {name: folder / f"{name}.parquet" for name in REQUIRED}
+        checksums.require(folder, {path.name for path in paths.values()}.__contains__)
         tables = Tables(
             str(folder),
             manifest,
