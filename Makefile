@@ -48,6 +48,7 @@ fuzz: ## files of all readers, changed at random, FUZZ_CASES=20000 times 16 each
 bench: ## speed and memory beside the peers' figures; leaves bench.json
 	@scripts/setup
 	@scripts/bench
+	@$(VENV)/python benches/ranks.py
 
 bench-peers: ## the same cases with Fabricsim, CAMINOS and SimGrid, in turn; installs them first; leaves bench-peers.json
 	@scripts/setup
