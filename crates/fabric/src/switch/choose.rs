@@ -184,9 +184,8 @@ impl Switch {
             }
             kept = lanes;
         }
-        let state = &self.outputs[output];
+        let (state, row) = (&self.outputs[output], self.row_of::<F>(output));
         let (mut inputs, mut rest) = state.inputs.split_after(usize::from(state.last_input));
-        let row = self.row_of::<F>(output);
         let mut busy = 0;
         loop {
             if inputs == 0 {
@@ -215,15 +214,11 @@ impl Switch {
                 continue;
             }
             let request = self.requests[number];
-            let mut lanes = request.lanes;
-            if ARBITRATION_FEATURES {
-                lanes &= !request.owed;
-            }
+            let mut lanes = request.lanes & if ARBITRATION_FEATURES { !request.owed } else { !0 };
             while lanes != 0 {
                 let lane = request.first_lane(lanes);
                 lanes &= !(1 << lane.0);
-                let place = self.queues.place_as::<F>(row, number, (input, lane));
-                let position = QueuePosition { input, lane, output, request: number, place };
+                let position = self.waiting_in::<F>(row, number, (input, lane, output));
                 let packet = self.queue_at(position).first();
                 if ARBITRATION_FEATURES && is_kept(kept, context, packet) {
                     continue;

@@ -208,6 +208,18 @@ impl Switch {
         QueuePosition { place, ..self.layout.position(input, lane, output) }
     }
 
+    /// The same for a request whose number and row are known.
+    #[inline(always)]
+    pub(super) fn waiting_in<F: Features>(
+        &self,
+        row: u16,
+        request: usize,
+        (input, lane, output): (usize, Vl, usize),
+    ) -> QueuePosition {
+        let place = self.queues.place_as::<F>(row, request, (input, lane));
+        QueuePosition { input, lane, output, request, place }
+    }
+
     /// The queue of a waiting packet.
     #[inline(always)]
     pub(super) fn queue_at(&self, position: QueuePosition) -> Queue {
