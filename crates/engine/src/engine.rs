@@ -263,6 +263,7 @@ impl<B: Observer> Engine<B> {
     /// A host, as its number in its partition.
     pub(crate) fn host(&mut self, id: HostId) -> (&mut Partition<B>, usize) {
         let found = self.places.get(id.index()).filter(|&&place| place != NO_PLACE);
+        // Callers have the number of a host of the graph, whose adapters are all here; they document the panic for others.
         let &(number, place) = found.unwrap_or_else(|| panic!("no host {id:?}"));
         (&mut self.partitions[usize::from(number)], place as usize)
     }

@@ -163,10 +163,7 @@ impl Switch {
                 let lane = Vl(lanes.trailing_zeros() as u8);
                 lanes &= lanes - 1;
                 let position = self.waiting(input, lane, output);
-                let slot = &context.arena[self
-                    .queues
-                    .at(self.outputs[position.output].row, position.input, position.lane)
-                    .first()];
+                let slot = &context.arena[self.queues.queue(position.place).first()];
                 let lifetimes = self.lifetimes.as_deref()?;
                 if lifetimes.is_stalled(output, slot.hop.lanes, self.layout.lanes, now) {
                     return Some((position, LossCause::VlStalled));
