@@ -133,9 +133,13 @@ def check_versions(client: Any) -> None:
 
     Raises:
         InputError: a worker has another one, or none.
+        FabricsimError: the scheduler went away meanwhile.
     """
     ours = installed()
-    found = client.run(importlib.metadata.version, "fabricsim", on_error="return")
+    try:
+        found = client.run(importlib.metadata.version, "fabricsim", on_error="return")
+    except OSError:
+        raise FabricsimError(_LOST) from None
     for worker, theirs in found.items():
         if theirs != ours:
             missing = isinstance(theirs, importlib.metadata.PackageNotFoundError)
@@ -205,12 +209,19 @@ class _Flight(Generic[T, R]):
             except StopIteration:
                 break
             key = f"fabricsim-{self._token}-{next(self._numbers)}"
-            future = self._client.submit(
-                _call, self._work, task, self._token, installed(), key=key, pure=False
-            )
+            future = self._give(_call, self._work, task, self._token, installed(), key=key, pure=False)
             self._tasks[key] = (future, task)
             future.add_done_callback(self._ready.put)
         return bool(self._tasks)
+
+    def _give(self, *task: Any, **options: Any) -> Any:
+        """The future of a task that is given to the scheduler."""
+        try:
+            return self._client.submit(*task, **options)
+        except Exception:
+            if self._client.status != "running":
+                raise FabricsimError(_LOST) from None
+            raise
 
     def _room(self) -> int:
         """Maximum number of tasks at the scheduler at once."""
@@ -257,7 +268,7 @@ class _Flight(Generic[T, R]):
             self._lose(task)
             return
         except Exception:
-            if future.status in ("cancelled", "lost"):
+            if future.status != "error":  # not the task failed but the way of its result
                 raise FabricsimError(_LOST) from None
             raise
         del self._tasks[future.key]
