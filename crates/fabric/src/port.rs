@@ -75,6 +75,13 @@ impl Ports {
         self.ramps.free_at(&self.lanes[port as usize * self.lane_count + lane.index()], now)
     }
 
+    /// The same, counted up to `enough`, which takes less time if those are there.
+    pub fn free_up_to(&self, enough: u32, port: u32, lane: Vl, now: Time) -> u32 {
+        let collected = self.lanes[port as usize * self.lane_count + lane.index()].free;
+        let free = if collected >= enough { collected } else { self.free_at(port, lane, now) };
+        free.min(enough)
+    }
+
     /// Blocks of the buffer behind a lane.
     pub fn capacity(&self, port: u32, lane: Vl) -> u32 {
         self.lanes[port as usize * self.lane_count + lane.index()].capacity

@@ -23,7 +23,7 @@ pub struct Iteration {
 /// end, so what an observer keeps must not depend on the order in which entities are served.
 ///
 /// `port` numbers a sending port (a direction of a link): link `l` from its end a to its end b is `2 l`, back `2 l + 1`.
-pub trait Observer: Send {
+pub trait Observer: Send + Sync {
     /// True if the type takes reports of [`Observer::crossed`]. If not, no code for them is compiled.
     const CAPTURES: bool = false;
     /// True if [`Observer::crossed`] is to report what begins to cross a link from a sending port at `time`.

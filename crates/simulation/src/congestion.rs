@@ -26,6 +26,10 @@ const MOST_ROOTS: usize = 8;
 /// Default number of samples in `run.duration`.
 const LOOKS: u64 = 100;
 
+/// The same where a sample takes as long as a tenth of a million packet-hops: with more than [`MANY`] lanes of sending ports.
+const LOOKS_OF_LARGE: u64 = 25;
+const MANY: usize = 1 << 19;
+
 /// Thing that has a row in the table `congestion_trees`.
 pub(crate) const TREES_ROW: &str =
     "congestion tree of a sample of the run: root, branches, contributors, victims";
@@ -109,9 +113,10 @@ impl Trees {
     pub(crate) fn new(prepared: &Prepared) -> Self {
         let Prepared { experiment, graph, .. } = prepared;
         let lanes = usize::from(experiment.switch.virtual_lanes.max(1));
-        let default = Time(experiment.run.duration.0.div_ceil(LOOKS));
-        let interval = experiment.measure.congestion_interval.unwrap_or(default).max(Time::ps(1));
         let outlets = 2 * graph.links.len() * lanes;
+        let looks = if outlets > MANY { LOOKS_OF_LARGE } else { LOOKS };
+        let default = Time(experiment.run.duration.0.div_ceil(looks));
+        let interval = experiment.measure.congestion_interval.unwrap_or(default).max(Time::ps(1));
         let is_default = experiment.measure.congestion_interval.is_none();
         Self { fill: fill(experiment), is_default, ..Self::empty(lanes, outlets, interval) }
     }

@@ -149,7 +149,7 @@ pub struct LaneAhead {
     pub lane: Vl,
     /// Blocks of the buffer at the other end.
     pub capacity: u32,
-    /// Blocks that are free now.
+    /// Blocks that are free now, counted up to what the head needs, or any packet if that is more.
     pub free: u32,
     /// Blocks that must be free before any packet goes: more than zero while the lane is paused.
     pub needed: u32,
@@ -189,7 +189,7 @@ impl Snapshot {
         &self.ahead[queue.ahead.start as usize..queue.ahead.end as usize]
     }
 
-    /// True if the head of a queue has credits; `blocks` must be free.
+    /// True if the head of a queue has credits; `blocks` must be free, at most what the head or any packet needs.
     pub fn has_space(&self, queue: &Queue, blocks: u32) -> bool {
         self.ahead(queue).iter().any(|lane| lane.free >= blocks)
     }

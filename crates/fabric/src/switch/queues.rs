@@ -241,12 +241,26 @@ impl Switch {
         };
         // With queues for each output those of an output for which nothing waits are passed over.
         let of_all = self.layout.queueing == Queueing::Fifo;
-        let outputs = self.outputs.iter().take(rows).filter(move |output| of_all || output.queued > 0);
-        let queued = outputs.flat_map(|output| {
-            let queues = self.queues.of_row(output.row);
-            queues.filter_map(|(input, lane, queue)| Some((input, lane, queue.head()?)))
-        });
+        let outputs = self.outputs.iter().enumerate().take(rows);
+        let outputs = outputs.filter(move |(_, output)| of_all || output.queued > 0);
+        let queued = outputs.flat_map(|(number, output)| self.heads_in_row(number, output));
         queued.chain(self.buffered())
+    }
+
+    /// The heads of the queues in the row of an output. Those of an output that has its own are all in its requests.
+    fn heads_in_row(&self, number: usize, output: &Output) -> impl Iterator<Item = (usize, Vl, u32)> {
+        let are_requested = self.layout.queueing == Queueing::Voq;
+        let inputs = 0..self.layout.ports;
+        let inputs = inputs.filter(move |&input| !are_requested || output.inputs.contains(input));
+        inputs.flat_map(move |input| {
+            let lanes = self.requests[self.layout.request(number, input)].lanes;
+            let lanes = if are_requested { lanes } else { u16::MAX };
+            let lanes = (0..self.layout.lanes).filter(move |lane| lanes >> lane & 1 == 1);
+            lanes.filter_map(move |lane| {
+                let lane = Vl(lane as u8);
+                Some((input, lane, self.queues.at(output.row, input, lane).head()?))
+            })
+        })
     }
 }
 
