@@ -248,12 +248,12 @@ class Simulation:
     ) -> Simulation:
         """Builds the network and checks it. `memory`: bytes that the run may take; by default what is available."""
 
-    def run(self, capture: str | None = None, only: bool = False) -> Outcome:
+    def run(self, capture: str | None = None, only: bool = False, cores: int = 1) -> Outcome:
         """Runs to the end, until its control is cancelled, or until the network has stopped. Releases the interpreter
         lock.
 
         `capture`: the file that the experiment's capture is written to; by default none is. `only`: the run ends with
-        the capture."""
+        the capture. `cores`: cores that it may use if the experiment does not say how many threads it has."""
 
 @final
 class Session:
@@ -748,6 +748,9 @@ class Outcome:
 
     def summary(self) -> str:
         """Totals, latency, flows and invariants as JSON."""
+
+    def scaling(self) -> str:
+        """How the run was divided among threads, as JSON: see `fabricsim.scaling.Scaling`."""
 
     def capture(self) -> str | None:
         """Report of the capture as JSON; None without one."""

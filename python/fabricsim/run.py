@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fabricsim import cores
 from fabricsim.errors import InputError, InterruptedBuildError, StoreError
 from fabricsim.memory import Allowance, allowance
 from fabricsim.native import POLL_S, bad_input, native
@@ -226,10 +227,8 @@ class _Watch:
             arguments = self._experiment.arguments()
             simulation = native().Simulation(*arguments, self._control, self._allowed.estimate)
             self._begun = time.monotonic()
-            if self._capture is None:
-                self._outcome = simulation.run()
-            else:
-                self._outcome = simulation.run(str(self._capture), self._only)
+            capture = None if self._capture is None else str(self._capture)
+            self._outcome = simulation.run(capture, self._only, cores.available())
         except BaseException as error:  # handed to the thread that waits
             self._error = error
         finally:
@@ -294,6 +293,7 @@ def result_of(experiment: Experiment, outcome: NativeOutcome, wall_s: float, sto
         "fingerprint": summary.get("fingerprint"),
         "version": native().version(),
         "wall_s": round(wall_s, 3),
+        "scaling": json.loads(outcome.scaling()),
         "file": experiment.file,
         "overrides": [list(pair) for pair in experiment.overrides],
         "summary": summary,

@@ -121,7 +121,7 @@ class Simulation:
         self._tree = _read(text, file, overrides)
         self._cancelled = control.cancelled
 
-    def run(self) -> Outcome:
+    def run(self, capture: str | None = None, only: bool = False, cores: int = 1) -> Outcome:
         title = self._tree.get("title", "")
         if title == "panic":
             raise PanicException("index out of bounds")
@@ -140,6 +140,9 @@ class Outcome:
         self._tree = tree
         self._offered = float(tree["traffic"][0].get("load", 0.5))
         self._accepted = min(self._offered, SATURATION)
+
+    def scaling(self) -> str:
+        return "{}"
 
     def summary(self) -> str:
         mean = ZERO_LOAD_NS / (1.001 - self._accepted / SATURATION)

@@ -9,12 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import fabricsim as fs
+from fabricsim import cores
 
 
 def square(task: int, stop: Any) -> int:
     if task < 0:
         raise fs.InputError("negative")
     return task * task
+
+
+def cores_here(task: int, stop: Any) -> int:
+    """Cores that a run of this process may use."""
+    return cores.available()
 
 
 def die(task: int, stop: Any) -> int:

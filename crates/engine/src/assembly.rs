@@ -33,6 +33,7 @@ use crate::p_keys::PKeys;
 use crate::partition::{Owner, Partition, Parts};
 use crate::switch_errors::SwitchErrors;
 
+pub(crate) use parts::Division;
 pub(crate) use places::Directory;
 use places::{Cut, PortPlan, numbered, places};
 use ports::ports;
@@ -55,16 +56,19 @@ pub struct Assembly<'a> {
     pub devices: &'a [(HostId, Costs)],
     /// Partitions of InfiniBand, if there are others than the default one.
     pub partitions: Option<Arc<Partitions>>,
+    /// Cores that the run may use if the experiment does not say how many threads it has.
+    pub cores: u32,
 }
 
 pub(crate) fn assemble<B: Observer>(
     assembly: Assembly<'_>,
     mut observer: impl FnMut() -> B,
-) -> (Vec<Partition<B>>, Directory) {
-    let count = parts::partitions(&assembly);
-    let Assembly { experiment, graph, router, multicast, sources, streams, devices, partitions: keys } =
-        assembly;
-    let cut = Cut::new(graph, count);
+) -> (Vec<Partition<B>>, Directory, Division) {
+    let division = Division::new(&assembly);
+    let Assembly {
+        experiment, graph, router, multicast, sources, streams, devices, partitions: keys, ..
+    } = assembly;
+    let cut = Cut::new(graph, division.partitions);
     let places = places(graph, &cut);
     let directory = places::directory(graph, &cut, &places);
     let rules = rules(experiment, &router);
@@ -108,7 +112,7 @@ pub(crate) fn assemble<B: Observer>(
             Partition::new(parts, (Arc::clone(&router), Arc::clone(&multicast)), rules.clone(), observer())
         })
         .collect();
-    (partitions, directory)
+    (partitions, directory, division)
 }
 
 fn switch_has_classes(experiment: &Experiment) -> bool {

@@ -9,7 +9,8 @@ use fabricsim_units::{HostId, Time, Vl};
 use fabricsim_workload::{Message, Source};
 
 pub use self::credits::CreditError;
-pub(crate) use self::threads::WORTH;
+pub use self::threads::Scaling;
+use self::threads::Threads;
 use crate::adapter::{Adapter, HostTransport, OrderingEndpoint, Refused};
 use crate::assembly::{Assembly, Directory, assemble};
 use crate::failed::Failed;
@@ -41,10 +42,7 @@ pub struct Engine<B> {
     /// Partition of each host, and its adapter's place there.
     places: Vec<(u16, u32)>,
     now: Time,
-    /// Threads that may advance the partitions.
-    threads: usize,
-    pace: threads::Pace,
-    always_uses_threads: bool,
+    threads: Threads,
 }
 
 /// Events that a partition handles between two checks for a stop by the caller.
@@ -57,8 +55,7 @@ impl<B: Observer> Engine<B> {
     /// Assembles a run; `observer` makes one observer for each partition.
     pub fn new(assembly: Assembly<'_>, observer: impl FnMut() -> B) -> Self {
         let paths = Paths::new(assembly.graph, assembly.experiment.host.mtu);
-        let threads = assembly.experiment.run.threads as usize;
-        let (mut partitions, directory) = assemble(assembly, observer);
+        let (mut partitions, directory, division) = assemble(assembly, observer);
         partitions.iter_mut().for_each(Partition::start);
         let count = partitions.len();
         let several = count > 1;
@@ -73,9 +70,7 @@ impl<B: Observer> Engine<B> {
             management: ManagementTraffic::default(),
             paths,
             now: Time::ZERO,
-            threads: threads.min(count),
-            pace: threads::Pace::default(),
-            always_uses_threads: false,
+            threads: Threads::new(division, count),
         };
         engine.update_path_mtus();
         engine
@@ -90,6 +85,7 @@ impl<B: Observer> Engine<B> {
     /// so far; stops if it returns false.
     pub fn advance(&mut self, until: Time, look: &mut dyn FnMut(Time, &Totals) -> bool) -> Advance {
         let mut windows = 0;
+        self.threads.begin_advance();
         loop {
             if self.uses_threads() {
                 return self.advance_in_threads(until, look);
@@ -110,9 +106,9 @@ impl<B: Observer> Engine<B> {
             }
             self.now = end;
             windows += 1;
-            if self.threads > 1 {
-                self.pace.windows += 1;
-                self.pace.events = self.partitions.iter().map(Partition::events).sum();
+            if self.threads.number() > 1 {
+                let events = self.partitions.iter().map(Partition::events).sum();
+                self.threads.count(1, events);
             }
             if windows % WINDOWS == 0 && !look(end, &self.totals()) {
                 return Advance::Stopped;

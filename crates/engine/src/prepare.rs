@@ -80,6 +80,8 @@ pub struct Prepared {
     pub workload: Workload,
     /// Hosts with programs that use verbs, in order, and the times of their adapters.
     pub devices: Vec<(HostId, Costs)>,
+    /// Cores that a run may use if the experiment does not say how many threads it has.
+    pub cores: u32,
 }
 
 impl Prepared {
@@ -124,7 +126,17 @@ impl Prepared {
         let failed = failed_at_start(&experiment, &graph, file)?;
         let multicast = trees(&graph, &failed, &workload.groups);
         let faults = FaultPlan::new(&experiment, &graph, (&router, &workload.groups), file)?;
-        Ok(Self { experiment, graph, router, multicast, faults, subnet, workload, devices: Vec::new() })
+        Ok(Self {
+            experiment,
+            graph,
+            router,
+            multicast,
+            faults,
+            subnet,
+            workload,
+            devices: Vec::new(),
+            cores: 1,
+        })
     }
 
     /// Gives hosts adapters for programs that use verbs. Their packets are a stream of its own, named `verbs`.
@@ -169,6 +181,7 @@ impl Prepared {
             streams: &self.workload.streams,
             devices: &self.devices,
             partitions: self.workload.partitions.clone(),
+            cores: self.cores,
         };
         Engine::new(assembly, observer)
     }

@@ -18,7 +18,7 @@ fn config(flows: FlowDetail) -> RecorderConfig {
         drain_limit: None,
         steady_state: None,
         partitions: 1,
-        threads: 1,
+        threads: None,
         allow_deadlock: false,
     };
     RecorderConfig::new(&run, &Measure { flows, ..Measure::default() }, HOSTS, 0, 1)

@@ -17,7 +17,7 @@ fn run(warmup: Time, duration: Time, steady: bool) -> Run {
         drain_limit: None,
         steady_state: steady.then(SteadyState::default),
         partitions: 1,
-        threads: 1,
+        threads: None,
         allow_deadlock: false,
     }
 }

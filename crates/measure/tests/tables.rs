@@ -20,7 +20,7 @@ fn recorder(ports: u32) -> Recorder {
         drain_limit: None,
         steady_state: None,
         partitions: 1,
-        threads: 1,
+        threads: None,
         allow_deadlock: false,
     };
     Recorder::new(&RecorderConfig::new(&run, &Measure::default(), HOSTS, ports, LANES))

@@ -7,6 +7,7 @@ mod captures;
 mod jobs;
 mod mpi;
 mod ordering;
+mod outcome;
 mod perftest;
 mod programs;
 mod session;
@@ -18,13 +19,14 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use fabricsim_engine::{PrepareError, Prepared};
-use fabricsim_model::{Column, Data, Table};
+use fabricsim_model::Table;
 use fabricsim_routing::{ForwardingTables, fdbs};
-use fabricsim_simulation::{self as simulation, CapturePlan, Phase, Status};
+use fabricsim_simulation::{self as simulation, CapturePlan, Phase};
 use fabricsim_topology::Format;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+
+use outcome::{Outcome, PyColumn, PyTable, values};
 
 pyo3::create_exception!(_native, NativeError, pyo3::exceptions::PyValueError, "Bad input.");
 pyo3::create_exception!(_native, CancelledError, pyo3::exceptions::PyException, "Cancelled before it ran.");
@@ -274,90 +276,20 @@ impl Simulation {
     /// Runs to the end, until its control is cancelled, or until the network has stopped. Releases the interpreter lock.
     ///
     /// `capture`: the file that the experiment's capture is written to; by default none is. `only`: the run ends with the capture.
-    #[pyo3(signature = (capture=None, only=false))]
-    fn run(&self, py: Python<'_>, capture: Option<&str>, only: bool) -> PyResult<Outcome> {
+    /// `cores`: cores that it may use if the experiment does not say how many threads it has.
+    #[pyo3(signature = (capture=None, only=false, cores=1))]
+    fn run(&self, py: Python<'_>, capture: Option<&str>, only: bool, cores: u32) -> PyResult<Outcome> {
         let prepared = self.prepared.lock().ok().and_then(|mut prepared| prepared.take());
-        let Some((prepared, plan)) = prepared else {
+        let Some((mut prepared, plan)) = prepared else {
             return Err(PyRuntimeError::new_err("a Simulation runs once: make a new one"));
         };
+        prepared.cores = cores;
         let (outcome, report) = py.detach(|| match plan.zip(capture) {
             None => Ok((simulation::simulate(&prepared, &self.control), None)),
             Some((plan, path)) => captures::run(&prepared, &self.control, &plan, (path, only)),
         })?;
-        Ok(Outcome { capture: report, ..Outcome::new(outcome, &prepared) })
+        Ok(Outcome::new(outcome, &prepared).with_capture(report))
     }
-}
-
-/// Results of a run.
-#[pyclass(frozen, module = "fabricsim._native")]
-struct Outcome {
-    run: simulation::Outcome,
-    summary: String,
-    /// Report of the capture as JSON.
-    capture: Option<String>,
-}
-
-impl Outcome {
-    fn new(outcome: simulation::Outcome, prepared: &Prepared) -> Self {
-        let experiment = &prepared.experiment;
-        let summary = outcome.json(&experiment.title, experiment.seed).to_string();
-        Self { summary, run: outcome, capture: None }
-    }
-}
-
-#[pymethods]
-impl Outcome {
-    /// "ok", "deadlock" or "interrupted".
-    #[getter]
-    fn status(&self) -> &'static str {
-        match self.run.status {
-            Status::Ok => "ok",
-            Status::Deadlock => "deadlock",
-            Status::Interrupted => "interrupted",
-        }
-    }
-
-    /// Totals, latency, flows and invariants as JSON.
-    fn summary(&self) -> &str {
-        &self.summary
-    }
-
-    /// Report of the capture as JSON; none without one.
-    fn capture(&self) -> Option<&str> {
-        self.capture.as_deref()
-    }
-
-    /// Names of the tables of results.
-    fn tables(&self) -> Vec<&'static str> {
-        self.run.tables.iter().map(|table| table.name).collect()
-    }
-
-    /// A table's columns: name, unit, description, type, values (little endian; names as a list).
-    fn columns<'py>(&self, py: Python<'py>, table: &str) -> PyResult<Vec<PyColumn<'py>>> {
-        let found = self.run.tables.iter().find(|t| t.name == table);
-        let Some(Table { columns, .. }) = found else {
-            return Err(bad_input(format!("there is no table \"{table}\"")));
-        };
-        columns.iter().map(|column| values(py, column)).collect()
-    }
-}
-
-type PyColumn<'py> = (&'static str, &'static str, &'static str, &'static str, Bound<'py, PyAny>);
-
-/// Name and columns.
-type PyTable<'py> = (&'static str, Vec<PyColumn<'py>>);
-
-fn values<'py>(py: Python<'py>, column: &Column) -> PyResult<PyColumn<'py>> {
-    let (kind, data) = match &column.data {
-        Data::Real(v) => ("f8", bytes(py, v.iter().flat_map(|x| x.to_le_bytes()))),
-        Data::Whole(v) => ("i8", bytes(py, v.iter().flat_map(|x| x.to_le_bytes()))),
-        Data::Text(v) => ("str", v.into_pyobject(py)?.into_any()),
-    };
-    Ok((column.name, column.unit, column.description, kind, data))
-}
-
-fn bytes(py: Python<'_>, values: impl Iterator<Item = u8>) -> Bound<'_, PyAny> {
-    PyBytes::new(py, &values.collect::<Vec<u8>>()).into_any()
 }
 
 /// The simulator's engine.

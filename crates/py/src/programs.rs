@@ -167,7 +167,7 @@ impl Programs {
             let capture = captures::end(&mut run, self.capture.as_deref().unwrap_or_default())?;
             PyResult::Ok((capture, run.finish(&self.control)))
         })?;
-        Ok(Outcome { capture, ..Outcome::new(outcome, &self.prepared) })
+        Ok(Outcome::new(outcome, &self.prepared).with_capture(capture))
     }
 }
 

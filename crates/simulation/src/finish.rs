@@ -38,6 +38,7 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
         warnings.extend(managed.iter().flat_map(subnet::warnings));
         let length = self.window.map_or(end, |(from, to)| to.min(end).saturating_sub(from));
         let credits = self.session.engine().check_credits();
+        let scaling = self.session.engine().scaling();
         let measured = self.measured(end);
         let names = recording::names(&self.prepared);
         let recoveries = self.session.recoveries().clone();
@@ -88,6 +89,7 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
             silent_hosts: prepared.workload.silent.len(),
             looks: trees.looks(),
             subnet: managed.map(|report| subnet::summary(&report)),
+            scaling,
         }
     }
 

@@ -1,5 +1,5 @@
 use fabricsim_analysis::{Blocked, Deadlock};
-use fabricsim_engine::{LostPackets, Prepared, Refused, Totals};
+use fabricsim_engine::{LostPackets, Prepared, Refused, Scaling, Totals};
 use fabricsim_measure::Summary;
 use fabricsim_model::Table;
 use fabricsim_topology::Graph;
@@ -86,6 +86,8 @@ pub struct Outcome {
     pub looks: TreeSamples,
     /// What subnet managers did, if there are any.
     pub subnet: Option<SubnetSummary>,
+    /// How the run was divided among threads; in no summary and no table, since results do not depend on it.
+    pub scaling: Scaling,
 }
 
 /// Samples of congestion trees, from which the times in tables are computed.

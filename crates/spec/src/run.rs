@@ -27,10 +27,10 @@ pub struct Run {
     #[schemars(range(min = 1, max = 256), extend("x-unit" = "partitions"))]
     pub partitions: u32,
     /// Threads that advance the partitions, of which there are at least as many. They take part where windows hold enough events. The result
-    /// does not depend on their number.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
+    /// does not depend on their number. By default, `fabricsim run` uses all cores where that clearly pays, and a sweep one for each point.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 256), extend("x-unit" = "threads"))]
-    pub threads: u32,
+    pub threads: Option<u32>,
     /// Run although the channel dependency graph has a cycle.
     #[serde(default)]
     pub allow_deadlock: bool,
@@ -38,11 +38,6 @@ pub struct Run {
 
 const fn one() -> u32 {
     1
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-fn is_one(number: &u32) -> bool {
-    *number == 1
 }
 
 /// Phase after the measurement.
@@ -97,8 +92,9 @@ pub struct Measure {
     /// more waits for it than this part of an input buffer, above 0. With congestion control its threshold is used.
     #[schemars(extend("exclusiveMinimum" = 0.0, "x-unit" = "1", "x-allowed" = "a part of an input buffer above 0, for example 0.5"))]
     pub congestion_fill: f64,
-    /// Interval between samples of congestion trees; by default a hundredth of `run.duration`, and in a drain that lasts longer than that a
-    /// hundredth of its time so far. With fewer than 20 samples in the measurement no times are computed from them.
+    /// Interval between samples of congestion trees; by default a hundredth of `run.duration` (a 25th where directions of links have more than
+    /// 524288 lanes in all), and in a drain that lasts longer than that a hundredth of its time so far. With fewer than 20 samples in the
+    /// measurement no times are computed from them.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-exclusiveMinimum" = "0 s"))]
     pub congestion_interval: Option<Time>,

@@ -18,6 +18,7 @@ from fabricsim.cli.transport import print_messages, transport_rows
 from fabricsim.durations import seconds
 from fabricsim.hot_links import sentences
 from fabricsim.results import Result
+from fabricsim.scaling import Scaling
 
 _LATENCIES = {"mean": "mean", "p50": "p50", "p99": "p99", "p999": "p99.9", "max": "max"}
 _COUNTS = ("injected", "delivered", "in_flight", "dropped")
@@ -98,6 +99,8 @@ def _totals(result: Result) -> Table:
     speed = f" ({hops / wall / 1e6:.2f} M/s)" if wall else ""
     took = seconds(wall or 0.0)
     table.add_row("simulated", f"{simulated} in {took}, {hops:,} packet-hops{speed}")
+    if scaling := Scaling.of(result.manifest).sentence():
+        table.add_row("threads", scaling)
     table.add_row(
         "run", f"seed {summary.get('seed')}, fingerprint {summary.get('fingerprint')}, {result.status}"
     )

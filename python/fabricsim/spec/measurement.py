@@ -70,7 +70,8 @@ class Run:
     """
     threads: int | None = None
     """Threads that advance the partitions, of which there are at least as many. They take part where windows
-    hold enough events. The result does not depend on their number. Range: from 1 to 256. Unit: threads.
+    hold enough events. The result does not depend on their number. By default, `fabricsim run` uses all cores
+    where that clearly pays, and a sweep one for each point. Range: from 1 to 256. Unit: threads.
     """
     allow_deadlock: bool | None = None
     """Run although the channel dependency graph has a cycle. Default: false."""
@@ -105,9 +106,10 @@ class Measure:
     threshold is used. Range: a part of an input buffer above 0, for example 0.5. Default: 0.5.
     """
     congestion_interval: str | None = None
-    """Interval between samples of congestion trees; by default a hundredth of `run.duration`, and in a drain
-    that lasts longer than that a hundredth of its time so far. With fewer than 20 samples in the measurement
-    no times are computed from them. Range: above 0.
+    """Interval between samples of congestion trees; by default a hundredth of `run.duration` (a 25th where
+    directions of links have more than 524288 lanes in all), and in a drain that lasts longer than that a
+    hundredth of its time so far. With fewer than 20 samples in the measurement no times are computed from
+    them. Range: above 0.
     """
     router_counters: bool | None = None
     """Performance counters of every port of every switch, as the SeaStar router has them (Abts & Weisser,

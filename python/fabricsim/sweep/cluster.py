@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Generic, TypeVar
 
+from fabricsim import cores
 from fabricsim.errors import FabricsimError, InputError
 from fabricsim.sweep.pool import POLL_S, OnDone, OnLost, Stop, Work, never
 
@@ -309,4 +310,5 @@ def _call(work: Work[T, R], task: T, token: str, version: str) -> tuple[R] | Non
         raise InputError(_other_version(get_worker().address, installed(), version))
     if token in _stopped_tokens:
         return None
+    cores.limit(1)  # the others are for other tasks
     return (work(task, lambda: token in _stopped_tokens),)

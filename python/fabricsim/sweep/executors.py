@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from fabricsim import cores
 from fabricsim.sweep.pool import OnDone, OnLost, Stop, Work, never, work_through
 
 T = TypeVar("T")
@@ -60,7 +60,7 @@ class _Local:
 
     def processes(self, tasks: int | None) -> int:
         """Number of processes of this machine that work at once on these tasks; None: an unknown number of tasks."""
-        jobs = self.jobs or os.cpu_count() or 1
+        jobs = self.jobs or cores.available()
         return jobs if tasks is None else max(1, min(jobs, tasks))
 
     def work_through(

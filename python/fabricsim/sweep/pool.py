@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from typing import Any, Generic, TypeVar
 
+from fabricsim import cores
 from fabricsim.errors import FabricsimError
 
 T = TypeVar("T")
@@ -45,13 +46,19 @@ def work_through(
 ) -> bool:
     """Calls `work(task, stop)` for every task and `on_done(task, result)` for each result, as they come.
 
-    See `fabricsim.sweep.executors.Executor`. With one job all happens in this process.
+    See `fabricsim.sweep.executors.Executor`. With one job all happens in this process. Where there are fewer tasks than
+    jobs, a run may use several cores.
     """
-    jobs = jobs or os.cpu_count() or 1
-    if isinstance(tasks, Sized):
-        jobs = min(jobs, len(tasks))
+    all_jobs = jobs or cores.available()
+    jobs = min(all_jobs, len(tasks)) if isinstance(tasks, Sized) else all_jobs
+    each = all_jobs // max(1, jobs)
     if jobs > 1:
-        return _Pool(jobs, stop, work, on_done, on_lost).run(iter(tasks))
+        return _Pool(jobs, stop, work, on_done, on_lost, cores_each=each).run(iter(tasks))
+    with cores.limited(each):
+        return _work_here(tasks, work, on_done, stop)
+
+
+def _work_here(tasks: Iterable[T], work: Work[T, R], on_done: OnDone[T, R], stop: Stop) -> bool:
     for task in tasks:
         if stop():
             return False
@@ -66,9 +73,17 @@ class _Pool(Generic[T, R]):
     """Local processes. When one is killed all are replaced, and what they worked on begins again."""
 
     def __init__(
-        self, jobs: int, stop: Stop, work: Work[T, R], on_done: OnDone[T, R], on_lost: OnLost[T] | None
+        self,
+        jobs: int,
+        stop: Stop,
+        work: Work[T, R],
+        on_done: OnDone[T, R],
+        on_lost: OnLost[T] | None,
+        *,
+        cores_each: int = 1,
     ) -> None:
         self._jobs = jobs
+        self._cores_each = cores_each
         self._stop = stop
         self._work = work
         self._on_done = on_done
@@ -85,7 +100,10 @@ class _Pool(Generic[T, R]):
 
     def _new_executor(self) -> ProcessPoolExecutor:
         return ProcessPoolExecutor(
-            self._jobs, self._context, initializer=_start_worker, initargs=(self._event, self._started)
+            self._jobs,
+            self._context,
+            initializer=_start_worker,
+            initargs=(self._event, self._started, self._cores_each),
         )
 
     def run(self, tasks: Iterator[T]) -> bool:
@@ -178,8 +196,9 @@ class _Worker:
     stop: Stop = staticmethod(never)
 
 
-def _start_worker(event: Any, started: Any) -> None:
+def _start_worker(event: Any, started: Any, cores_each: int) -> None:
     _Worker.stop = event.is_set
+    cores.limit(cores_each)
     started.set()
     for number in _FOR_THE_PARENT:  # it hears them, and sets the event
         signal.signal(number, signal.SIG_IGN)

@@ -1,26 +1,73 @@
-//! The number of partitions of a run.
+//! The number of partitions and threads of a run.
+
+use fabricsim_topology::Node;
+use fabricsim_units::Time;
+
+use fabricsim_routing::RoutingFunction;
 
 use super::Assembly;
 use super::places::Cut;
-use crate::engine::WORTH;
 
 /// Events of a packet, about: four hops, and a wake-up for most of them.
 const EVENTS_OF_A_PACKET: f64 = 7.0;
 
-/// Number of partitions: as many as the experiment asks for, and at least as many as threads, unless windows would hold too few events for these.
-/// Results do not depend on it.
-pub(super) fn partitions(assembly: &Assembly<'_>) -> u32 {
-    let run = &assembly.experiment.run;
-    let most = run.partitions.max(run.threads);
-    let is_worth = || expected_events(assembly, most) >= (WORTH * u64::from(run.threads)) as f64;
-    if most == run.partitions || is_worth() { most } else { run.partitions }
+/// Events of a window, for each thread, from which on threads that the experiment asks for take part: about what a barrier takes.
+const WORTH: u64 = 100;
+
+/// The same of threads that it does not ask for: a barrier takes less than a hundredth of them, also where other programs use the cores.
+const CLEARLY_WORTH: u64 = 2000;
+
+/// How a run is divided. Results do not depend on it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Division {
+    pub(crate) partitions: u32,
+    /// Threads that may advance the partitions.
+    pub(crate) threads: u32,
+    /// Events of a window, for each thread, from which on they do.
+    pub(crate) worth: u64,
 }
 
-/// Estimated events of a window with this number of partitions, by the load that sources offer. Jobs, closed loops and programs count with
-/// the rates of their links.
+impl Division {
+    /// As many partitions as the experiment gives, and at least as many as threads, unless windows would hold too few events for these.
+    pub(super) fn new(assembly: &Assembly<'_>) -> Self {
+        let run = &assembly.experiment.run;
+        let with = |threads: u32, worth| Self { partitions: run.partitions.max(threads), threads, worth };
+        let holds = |of: &Self| {
+            of.partitions == run.partitions
+                || expected_events(assembly, of.partitions) >= of.worth as f64 * f64::from(of.threads)
+        };
+        if let Some(threads) = run.threads {
+            let asked = with(threads, WORTH);
+            return if holds(&asked) { asked } else { Self { partitions: run.partitions, ..asked } };
+        }
+        let one = with(1, CLEARLY_WORTH);
+        let may_pay = assembly.router.broadcast_outputs().is_none()
+            && most_events(assembly) >= 2.0 * one.worth as f64
+            && assembly.graph.switches.len() > 1;
+        let halves = std::iter::successors(Some(assembly.cores), |&cores| Some(cores / 2));
+        let several = halves.take_while(|&cores| may_pay && cores > 1);
+        several.map(|cores| with(cores, CLEARLY_WORTH)).find(holds).unwrap_or(one)
+    }
+}
+
+/// Estimated events of a window with this number of partitions.
 fn expected_events(assembly: &Assembly<'_>, partitions: u32) -> f64 {
+    let window = Cut::new(assembly.graph, partitions).least_latency(assembly.graph);
+    events_per_second(assembly) * window.as_secs_f64()
+}
+
+/// The same of a window as long as the longest link between switches, which no cut exceeds.
+fn most_events(assembly: &Assembly<'_>) -> f64 {
+    let is_between = |node: Node| matches!(node, Node::Switch(_));
+    let between =
+        assembly.graph.links.iter().filter(|link| is_between(link.a.node) && is_between(link.b.node));
+    let longest = between.map(|link| link.parameters.latency).max().unwrap_or(Time::ZERO);
+    events_per_second(assembly) * longest.as_secs_f64()
+}
+
+/// Estimated events by the load that sources offer. Jobs, closed loops and programs count with the rates of their links.
+fn events_per_second(assembly: &Assembly<'_>) -> f64 {
     let Assembly { experiment, graph, sources, streams, devices, .. } = assembly;
-    let window = Cut::new(graph, partitions).least_latency(graph);
     let loads = sources.iter().zip(&graph.hosts).map(|(source, host)| {
         let load = if source.is_closed() { 1.0 } else { source.nominal_load().min(1.0) };
         load * graph.links[host.link.index()].parameters.rate.bits_per_second() as f64
@@ -32,6 +79,5 @@ fn expected_events(assembly: &Assembly<'_>, partitions: u32) -> f64 {
     let bits_per_second: f64 = loads.chain(of_programs).sum();
     let mtu = experiment.host.mtu.get() as f64;
     let bytes = streams.iter().map(|stream| stream.mean_bytes).fold(mtu, f64::min).max(1.0);
-    let packets_per_second = bits_per_second / (8.0 * bytes);
-    packets_per_second * window.as_secs_f64() * EVENTS_OF_A_PACKET
+    bits_per_second / (8.0 * bytes) * EVENTS_OF_A_PACKET
 }

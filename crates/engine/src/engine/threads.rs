@@ -13,21 +13,95 @@ use fabricsim_units::Time;
 
 use super::barrier::{Barrier, Member};
 use super::{Advance, BUDGET, Engine, WINDOWS};
-use crate::assembly::Directory;
+use crate::assembly::{Directory, Division};
 use crate::mail::Mail;
 use crate::partition::Partition;
 use crate::totals::Totals;
 
-/// Windows that are run by one thread before it is decided whether several take part.
+/// Windows after which it is decided whether threads take part; fewer if these have held as many events as so many that are worth it.
 const MEASURED: u64 = 64;
-/// Events of a window, for each thread, from which on threads take part: about what a barrier takes.
-pub(crate) const WORTH: u64 = 100;
+/// Events of a call of [`Engine::advance`], for each thread, from which on threads take part: to start one takes about as long as some hundred.
+const WORTH_A_START: u64 = 2000;
 
-/// Windows so far, and their events.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Pace {
-    pub(super) windows: u64,
-    pub(super) events: u64,
+/// The threads that may advance the partitions, and what they have to do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Threads {
+    asked: u32,
+    number: usize,
+    /// Events of a window, for each thread, from which on they take part.
+    worth: u64,
+    /// They do in any case.
+    always: bool,
+    /// Calls of [`Engine::advance`], windows, and their events, so far.
+    advances: u64,
+    windows: u64,
+    events: u64,
+    /// Of these, the events of calls in which they took part.
+    shared: u64,
+}
+
+/// How a run was divided, for those who ask why it is as fast as it is. Results do not depend on it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scaling {
+    /// Threads that the experiment asks for, or that its cores would be worth.
+    pub asked: u32,
+    /// Partitions.
+    pub partitions: usize,
+    /// Threads that may advance them: with fewer partitions than threads, as many.
+    pub threads: usize,
+    /// True if switches broadcast their loads, for which one thread does all.
+    pub broadcasts: bool,
+    /// Least latency of a link between two partitions, the longest window; [`Time::MAX`] if there is none.
+    pub lookahead: Time,
+    /// Events of a window, for each thread, from which on threads take part.
+    pub worth: u64,
+    /// Windows; none are counted with one thread.
+    pub windows: u64,
+    /// Events.
+    pub events: u64,
+    /// Part of the events that were handled while threads took part.
+    pub shared: f64,
+    /// Part of the events that the busiest thread has, from 1 / `threads` up.
+    pub busiest: f64,
+}
+
+impl Threads {
+    pub(super) fn new(division: Division, partitions: usize) -> Self {
+        let number = (division.threads as usize).min(partitions);
+        Self {
+            asked: division.threads,
+            number,
+            worth: division.worth,
+            always: false,
+            advances: 0,
+            windows: 0,
+            events: 0,
+            shared: 0,
+        }
+    }
+
+    pub(super) const fn number(&self) -> usize {
+        self.number
+    }
+
+    pub(super) const fn begin_advance(&mut self) {
+        self.advances += 1;
+    }
+
+    /// Counts windows; `events` are all so far.
+    pub(super) const fn count(&mut self, windows: u64, events: u64) {
+        self.windows += windows;
+        self.events = events;
+    }
+
+    /// True if windows, and advances, have held enough events so far.
+    fn are_worth(&self) -> bool {
+        let threads = self.number as u64;
+        let is_known = self.windows >= MEASURED || self.events >= MEASURED * self.worth * threads;
+        is_known
+            && self.events >= self.windows * self.worth * threads
+            && self.events >= (self.advances - 1) * WORTH_A_START * threads
+    }
 }
 
 /// Asks the caller whether the run goes on.
@@ -63,17 +137,42 @@ struct Worker<'a, B> {
 impl<B: Observer> Engine<B> {
     /// True if several threads are worth it: there are some, and windows have held enough events. Results do not depend on it.
     pub(super) fn uses_threads(&self) -> bool {
-        let Pace { windows, events } = self.pace;
         // Loads that all switches broadcast are exchanged outside of windows.
-        let is_worth = windows >= MEASURED && events >= windows * WORTH * self.threads as u64;
-        self.threads > 1
-            && (is_worth || self.always_uses_threads)
+        self.threads.number > 1
+            && (self.threads.always || self.threads.are_worth())
             && self.partitions[0].publish_at == Time::MAX
+    }
+
+    /// Threads that may advance the partitions.
+    pub(crate) fn threads(&self) -> usize {
+        self.threads.number
     }
 
     /// From now on, threads take part in every window. For tests and measurements: where windows hold few events, that takes longer.
     pub fn always_use_threads(&mut self) {
-        self.always_uses_threads = true;
+        self.threads.always = true;
+    }
+
+    /// How the run is divided, and what threads have done so far.
+    pub fn scaling(&self) -> Scaling {
+        let Threads { asked, number, worth, windows, shared, .. } = self.threads;
+        let each = self.partitions.len().div_ceil(number);
+        let events_of = |of: &[Partition<B>]| of.iter().map(Partition::events).sum::<u64>();
+        let events = events_of(&self.partitions);
+        let busiest = self.partitions.chunks(each).map(events_of).max().unwrap_or_default();
+        let part = |of: u64| of as f64 / events.max(1) as f64;
+        Scaling {
+            asked,
+            partitions: self.partitions.len(),
+            threads: number,
+            broadcasts: self.partitions[0].publish_at < Time::MAX,
+            lookahead: self.directory.lookahead,
+            worth,
+            windows,
+            events,
+            shared: part(shared),
+            busiest: part(busiest),
+        }
     }
 
     /// [`Engine::advance`] by several threads. The caller's is one of them.
@@ -83,7 +182,7 @@ impl<B: Observer> Engine<B> {
         look: &mut dyn FnMut(Time, &Totals) -> bool,
     ) -> Advance {
         let before: u64 = self.partitions.iter().map(Partition::events).sum();
-        let (count, each) = (self.partitions.len(), self.partitions.len().div_ceil(self.threads));
+        let (count, each) = (self.partitions.len(), self.partitions.len().div_ceil(self.threads.number));
         let threads = count.div_ceil(each);
         let atomics = || (0..threads).map(|_| AtomicU64::new(u64::MAX)).collect();
         let shared = Shared {
@@ -109,9 +208,9 @@ impl<B: Observer> Engine<B> {
             }
             own.map_or((Advance::Idle, 0, until), |mut worker| worker.work(&shared, Some(look)))
         });
-        let after: u64 = self.partitions.iter().map(Partition::events).sum();
-        self.pace.windows += windows;
-        self.pace.events += after - before;
+        let events = self.partitions.iter().map(Partition::events).sum();
+        self.threads.shared += events - before;
+        self.threads.count(windows, events);
         self.now = now;
         how
     }

@@ -354,7 +354,7 @@ impl MpiPrograms {
             let capture = captures::end(&mut run.programs, self.capture.as_deref().unwrap_or_default())?;
             PyResult::Ok((capture, run.finish(&self.control)))
         })?;
-        Ok(Outcome { capture, ..Outcome::new(outcome, &self.prepared) })
+        Ok(Outcome::new(outcome, &self.prepared).with_capture(capture))
     }
 }
 

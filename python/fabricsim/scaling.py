@@ -1,0 +1,61 @@
+"""How a run was divided among threads, and why more did not take part."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from fabricsim.durations import seconds
+
+MUCH = 0.95
+"""Part of the events from which on threads are said to have handled all."""
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """How a run was divided. Its results do not depend on it."""
+
+    asked: int = 1
+    """Threads that the experiment asks for, or for which the cores would be worth it."""
+    partitions: int = 1
+    """Partitions of the network."""
+    threads: int = 1
+    """Threads that might advance them."""
+    broadcasts: bool = False
+    """True if switches broadcast their loads, for which one thread does all."""
+    lookahead_ns: float | None = None
+    """Least latency of a link between two partitions, the longest window, in ns; None without such a link."""
+    worth: int = 0
+    """Events of a window, for each thread, from which on threads take part."""
+    windows: int = 0
+    """Windows; none are counted with one thread."""
+    events: int = 0
+    """Events of the run."""
+    shared: float = 0.0
+    """Part of the events, from 0 to 1, that were handled while threads took part."""
+    busiest: float = 1.0
+    """Part of the events, from 0 to 1, that the busiest thread had."""
+
+    @classmethod
+    def of(cls, manifest: Mapping[str, Any]) -> Scaling:
+        """That of a run by its manifest; of older runs, that of one thread."""
+        found = manifest.get("scaling") or {}
+        return cls(**{field.name: found[field.name] for field in fields(cls) if field.name in found})
+
+    def sentence(self) -> str | None:
+        """What threads did, or why they did not take part; None for a run for which none were asked."""
+        if self.asked < 2:
+            return None
+        if self.broadcasts:
+            return f"1 of {self.asked}: one thread does all where switches broadcast their loads"
+        if self.partitions < 2:
+            return f"1 of {self.asked}: the network is not divided, since windows would hold too few events"
+        each = self.events / self.windows if self.windows else 0.0
+        length = "any length" if self.lookahead_ns is None else seconds(self.lookahead_ns * 1e-9)
+        windows = f"windows of {length} hold {each:,.0f} events"
+        if self.shared < 1.0 - MUCH:
+            least = self.worth * self.threads
+            return f"1 of {self.asked}: {windows}, and {self.threads} threads take part from {least:,} on"
+        part = "" if self.shared >= MUCH else f" (for {self.shared:.0%} of all events)"
+        return f"{self.threads}{part}: {windows}; the busiest thread has {self.busiest:.0%} of them"
