@@ -16,7 +16,8 @@ from fabricsim.bound.reached import reached as reached_of
 from fabricsim.cli.console import output
 from fabricsim.cli.layout import narrow
 from fabricsim.cli.numbers import fixed, nanoseconds, percent
-from fabricsim.cli.state import ExperimentFile, Json, Set, read, show, warn
+from fabricsim.cli.state import ExperimentFile, Json, Set, show, warn
+from fabricsim.cli.swept import read_first
 from fabricsim.durations import seconds
 from fabricsim.lazy import pandas as pd
 from fabricsim.results import Result
@@ -43,7 +44,7 @@ def bound(
     file: ExperimentFile, set: Set = None, at: At = None, limit: Limit = LIMIT_S, json: Json = False
 ) -> None:
     """Bounds: fair rates, the largest total throughput, the limiting links; least times of jobs. Runs nothing."""
-    experiment = read(file, set)
+    experiment = read_first(file, set)
     known = experiment.check()
     jobs = job_rows(experiment) if known.get("jobs") else []
     if jobs and not known.get("traffic"):

@@ -16,7 +16,8 @@ from fabricsim.cli.console import output
 from fabricsim.cli.files import ForceFile
 from fabricsim.cli.interrupt import Interrupt
 from fabricsim.cli.progress import run_progress
-from fabricsim.cli.state import EXIT_CODES, ExperimentFile, Json, Memory, Set, read, show, warn
+from fabricsim.cli.state import EXIT_CODES, ExperimentFile, Json, Memory, Set, show, warn
+from fabricsim.cli.swept import read_single
 
 MOST_INTERFACES = 20
 """Interfaces that are listed."""
@@ -49,7 +50,7 @@ def capture(
     memory: Memory = None,
 ) -> None:
     """Run an experiment and write what crosses chosen links as pcapng, for Wireshark."""
-    experiment = read(file, set)
+    experiment = read_single(file, set)
     with Interrupt() as interrupt, run_progress() as on_progress:
         found = capture_links(
             experiment,

@@ -11,6 +11,7 @@ from fabricsim.cli.console import caution, output
 from fabricsim.cli.facts import failed_parts, print_facts
 from fabricsim.cli.files import ForceFile, OutFile, write
 from fabricsim.cli.state import ExperimentFile, Json, Set, print_json, read, show, warn
+from fabricsim.cli.swept import read_first, without_points
 from fabricsim.errors import InputError
 from fabricsim.native import schema as experiment_schema
 from fabricsim.spec import Experiment
@@ -19,24 +20,28 @@ from fabricsim.spec import Experiment
 def check(file: ExperimentFile, set: Set = None, json: Json = False) -> None:
     """Check an experiment file; --json prints it with all defaults filled in."""
     experiment = read(file, set)
-    facts = experiment.check()
-    swept = None
-    if facts.get("sweep"):
+    refusal = without_points(experiment)
+    facts = experiment.check() if refusal is None else {}
+    text = f"{file}: good"
+    values: dict[str, Any] = {}
+    if is_swept := refusal is not None or bool(facts.get("sweep")):
         from fabricsim.sweep import plan  # noqa: PLC0415 - few experiments have one
 
         swept = plan(experiment)
         swept.check(experiment)
+        values["points"] = points = len(swept.points())
+        text += f", a sweep of {points:,} point{'' if points == 1 else 's'}"
+        if refusal is not None:
+            experiment = experiment.with_overrides([*swept.first.items()])
+            facts, values["first_point"] = experiment.check(), swept.first
+            text += "; it is valid only with them"
     warnings = warn(experiment)
-    if swept is None:
+    if not is_swept:
         _check_deadlock(experiment, facts)
-    points = None if swept is None else len(swept.points())
-    text = f"{file}: good" + (
-        "" if points is None else f", a sweep of {points:,} point{'' if points == 1 else 's'}"
-    )
     show(
         json,
-        lambda: {**facts, "warnings": warnings, **({} if points is None else {"points": points})},
-        lambda: output().print(text, markup=False),
+        lambda: {**facts, "warnings": warnings, **values},
+        lambda: output().print(text, markup=False, soft_wrap=True),
     )
 
 
@@ -56,7 +61,7 @@ def _check_deadlock(experiment: Experiment, facts: Mapping[str, Any]) -> None:
 
 def describe(file: ExperimentFile, set: Set = None, json: Json = False) -> None:
     """Counts, diameter, bisection, zero-load latency and deadlock verdict of an experiment's network."""
-    experiment = read(file, set)
+    experiment = read_first(file, set)
     facts = experiment.describe()
     if failed := failed_parts(experiment):
         facts["failed"] = failed
@@ -79,7 +84,7 @@ def export(
     force: ForceFile = False,
 ) -> None:
     """Write an experiment's network, forwarding tables or congestion control in another program's format."""
-    experiment = read(file, set)
+    experiment = read_first(file, set)
     text = experiment.export(format)
     from fabricsim.subnets import WITHOUT_LMC, lmc_of, without_lmc  # noqa: PLC0415 - for this command only
 

@@ -20,12 +20,12 @@ from fabricsim.cli.state import (
     Seeds,
     Set,
     in_folder,
-    read,
     show,
     tell_results,
     warn,
 )
 from fabricsim.cli.sums import By, Sums, check_by, print_sums, sums_as_dict
+from fabricsim.cli.swept import read_single
 from fabricsim.cli.tables import print_result
 from fabricsim.errors import FabricsimError, InputError
 from fabricsim.hot_links import as_dicts
@@ -67,7 +67,7 @@ def run(
     pictures = drawing_if(plot, "--plot", style, width, label, format)
     of_options = {"seed": seed, "run.threads": threads}
     on_top = [f"{key}={value}" for key, value in of_options.items() if value is not None]
-    experiment = read(file, [*(set or []), *on_top])
+    experiment = read_single(file, [*(set or []), *on_top])
     sums = check_by(by, experiment, seeds)
     warnings = warn(experiment)
     if seeds is not None:

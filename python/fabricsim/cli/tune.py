@@ -35,11 +35,11 @@ from fabricsim.cli.state import (
     SlurmOptions,
     executor,
     in_folder,
-    read,
     show,
     tell_results,
     warn,
 )
+from fabricsim.cli.swept import read_single
 from fabricsim.durations import seconds
 from fabricsim.lazy import pandas as pd
 from fabricsim.spec import toml_value
@@ -96,7 +96,7 @@ def tune(
     Exit code: 0 done, 1 every trial failed, 130 interrupted.
     """
     pictures = drawing(style, width, label, format)
-    experiment = read(file, set)
+    experiment = read_single(file, set)
     warn(experiment)
     if trials is not None:
         experiment = experiment.with_overrides([("tune.trials", str(trials))])

@@ -25,10 +25,10 @@ from fabricsim.cli.state import (
     Slurm,
     SlurmOptions,
     executor,
-    read,
     show,
     warn,
 )
+from fabricsim.cli.swept import read_single
 from fabricsim.errors import InputError
 from fabricsim.frames import missing
 from fabricsim.what_if import FEWEST_PACKETS, WhatIf
@@ -74,7 +74,7 @@ def what_if(
             f"{out}: pictures are {', '.join(FORMATS)}: choose a name that ends with one of them"
         )
     pictures = drawing_if(out is not None, "--out", style, width, label)
-    experiment = read(file, set)
+    experiment = read_single(file, set)
     warn(experiment)
     where = executor(jobs, dask, slurm, slurm_option)
     with Interrupt() as interrupt, count_progress("failures") as on_point:

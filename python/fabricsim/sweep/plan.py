@@ -15,6 +15,7 @@ from fabricsim.spec.sweep import RandomPoints
 from fabricsim.statistics import seeds_from
 from fabricsim.sweep.base import Base
 from fabricsim.sweep.draw import drawn_points
+from fabricsim.sweep.mistakes import check_points
 from fabricsim.sweep.repeated import SEED
 
 Point = dict[str, str]
@@ -68,14 +69,16 @@ class Plan:
         """Checks the values of each axis, the others at their first.
 
         Raises:
-            InputError: a key does not exist, or a value is not allowed.
+            InputError: keys do not exist, or values are not allowed: a line for each mistake, with its point.
         """
-        first = self.first
-        tried = [first]
+        tried = [self.first]
         for axis in self.axes:
-            tried.extend({**first, **point} for point in axis.points[1:])
-        for point in tried[:MOST_CHECKS]:
-            experiment.with_overrides(list(point.items())).check()
+            for point in axis.points[1:]:
+                # a point of a list may leave out keys that the first one gives
+                left = set(axis.keys) - set(point)
+                together = {**self.first, **point}
+                tried.append({key: text for key, text in together.items() if key not in left})
+        check_points(experiment, tried[:MOST_CHECKS])
 
 
 def plan(
