@@ -152,6 +152,63 @@ def test_everything_can_be_done_with_keys(opened: Page) -> None:
     opened.keyboard.press("Escape")
 
 
+@pytest.mark.parametrize(
+    ("sizes", "keys"), [([5, 4], ["t"]), ([4, 4, 4], ["t"]), ([4, 4, 4], ["-", "-", "-"]), ([6, 6], ["n"])]
+)
+def test_labels_of_the_busiest_links_cover_neither_nodes_nor_each_other(
+    browser: Browser, tmp_path: Path, sizes: list[int], keys: list[str]
+) -> None:
+    page, problems = open_page(browser, fs.view(torus(sizes), tmp_path / "v.html"), (1000, 600))
+    key(page, *keys)
+    page.evaluate("fabricsimViewer.view.draw()")
+    labels, nodes, size = page.evaluate(BOXES)
+    expected = ["root"] if "t" in keys else []
+    assert [label for label, _ in labels if "%" not in label] == expected
+    assert len(labels) == 3 + len(expected)
+    assert len(nodes) == 2 * int(np.prod(sizes))
+    for at, (label, box) in enumerate(labels):
+        assert not [node for node in nodes if overlap(box, node)], label
+        assert not [other for other, theirs in labels[:at] if overlap(box, theirs)], label
+        assert box[0] >= 0, label
+        assert box[1] >= 0, label
+        assert box[2] <= size[0], label
+        assert box[3] <= size[1], label
+    assert problems == []
+    page.context.close()
+
+
+BOXES = """() => {
+  const { view, overlay } = fabricsimViewer, [panel] = view.panels, reference = view.uniforms.reference.value;
+  const nodes = panel.run.names.map((_, node) => {
+    const [x, y, depth] = view.projection(panel)(panel.run.places.subarray(3 * node, 3 * node + 3));
+    const near = reference > 0 ? Math.min(Math.max(reference / depth, 0.4), 2) : 1;
+    const half = 0.5 * near * (panel.run.isHost[node] ? panel.hostSize : panel.switchSize);
+    return [x - half, y - half, x + half, y + half];
+  });
+  return [overlay.labels.map(({ text, box }) => [text, box]), nodes, [panel.width, panel.height]];
+}"""
+"""Labels with their boxes, boxes of nodes as nodes.js draws them, and the size of the picture."""
+
+
+def overlap(a: list[float], b: list[float]) -> bool:
+    return a[0] < b[2] and a[2] > b[0] and a[1] < b[3] and a[3] > b[1]
+
+
+def test_labels_without_a_free_place_are_left_out(browser: Browser, tmp_path: Path) -> None:
+    page, problems = open_page(browser, fs.view(torus([5, 4]), tmp_path / "v.html"), (1000, 600))
+    page.evaluate("fabricsimViewer.view.draw()")
+    assert len(page.evaluate(BOXES)[0]) == 3
+    page.evaluate("document.getElementById('picture').style.cssText = 'width: 60px; height: 60px'")
+    frames = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    page.evaluate(frames)  # the picture is drawn with its new size
+    labels, _, size = page.evaluate(BOXES)
+    assert (size[0], labels) == (60, [])
+    # The page has them in words.
+    assert "S(3,2)->S(2,2)" in text(page, "busiest")
+    assert problems == []
+    page.context.close()
+
+
 def test_screen_readers_have_names_values_and_a_table(opened: Page) -> None:
     key(opened, "w", "Escape")
     picture = opened.get_by_role("application")

@@ -56,7 +56,7 @@ export function start(buffers) {
   keys(actions({ runs, view, state, times, measures, choose, say }));
   find("fit").addEventListener("click", () => view.camera.fit());
   view.calibrate();
-  globalThis.fabricsimViewer = { runs, state, view, frameTime: (...options) => view.frameTime(...options) };
+  globalThis.fabricsimViewer = { runs, state, view, overlay, frameTime: (...options) => view.frameTime(...options) };
 }
 
 // The largest value of a quantity in all runs. A busy link is a dark one in all networks: fractions of time go to 1.

@@ -1,11 +1,13 @@
 // Layer over the picture: names, the busiest links, the chosen and the pointed one, congestion trees, axes.
 
+import { besideMark, Boxes, leader, nodeBoxes } from "viewer/labels.js";
 import { MARK } from "viewer/palettes.js";
 import { beside } from "viewer/pick.js";
 import { percent } from "viewer/text.js";
 
 const MOST_NAMES = 400; // of nodes in the picture
 export const BUSIEST = 3;
+const AXES = 42; // pixels of half the square of the axes in a corner
 const FONT = "11px system-ui, sans-serif";
 
 export class Overlay {
@@ -14,6 +16,7 @@ export class Overlay {
     this.view = view;
     this.state = state;
     this.pointed = null;
+    this.labels = []; // texts of marks in the picture, with their boxes
   }
 
   draw() {
@@ -26,7 +29,8 @@ export class Overlay {
     this.pen = this.canvas.getContext("2d");
     this.pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     this.pen.clearRect(0, 0, width, height);
-    this.taken = []; // boxes of texts
+    this.taken = new Boxes(); // of texts and of the marks that have labels
+    this.labels = [];
     this.view.panels.forEach((panel, number) => {
       this.pen.save();
       this.pen.beginPath();
@@ -41,7 +45,8 @@ export class Overlay {
 
   #panel(panel, number) {
     const project = this.view.projection(panel);
-    this.bounds = [panel.left, panel.left + panel.width];
+    this.bounds = [panel.left, panel.top, panel.left + panel.width, panel.top + panel.height];
+    this.marks = []; // with the texts of their labels
     this.#captions(panel, project);
     if (this.state.get("trees")) this.#trees(panel, project);
     for (const [what_, wide] of [[this.pointed, 2], [this.state.get("chosen"), 3]]) {
@@ -51,6 +56,8 @@ export class Overlay {
       else this.#ring(project(this.#place(panel.run, what.node)), panel.switchSize / 2 + 4);
     }
     this.#busiest(panel, project);
+    if (!this.view.camera.flat) this.taken.add(axesBox(panel));
+    this.#labels(panel, project);
     if (this.state.get("names")) this.#names(panel, project);
     if (!this.view.camera.flat) this.#axes(panel);
   }
@@ -79,7 +86,8 @@ export class Overlay {
       if (root < 0) continue;
       const points = this.path(panel, project, root);
       this.#arrow(points, MARK, panel.thick + 4);
-      this.#mark(middle(points), "root");
+      const at = middle(points);
+      if (at) this.marks.push({ at, text: "root", draw: () => this.#diamond(at) });
     }
   }
 
@@ -88,9 +96,8 @@ export class Overlay {
     const withHosts = this.state.get("hosts");
     for (const [rank, link] of busiest(run, values, BUSIEST, withHosts).entries()) {
       const at = middle(this.path(panel, project, link));
-      if (!at) continue;
-      this.#symbol(at, rank);
-      this.#label(`${run.linkName(link)} ${percent(values[link])}`, at);
+      const text = `${run.linkName(link)} ${percent(values[link])}`;
+      if (at) this.marks.push({ at, text, draw: () => this.#symbol(at, rank) });
     }
   }
 
@@ -109,39 +116,50 @@ export class Overlay {
     pen.stroke();
   }
 
-  #mark(at, text) {
-    if (!at) return;
+  #diamond([x, y]) {
     const { pen } = this;
     pen.beginPath();
-    pen.moveTo(at[0], at[1] - 7);
-    pen.lineTo(at[0] + 7, at[1]);
-    pen.lineTo(at[0], at[1] + 7);
-    pen.lineTo(at[0] - 7, at[1]);
+    pen.moveTo(x, y - 7);
+    pen.lineTo(x + 7, y);
+    pen.lineTo(x, y + 7);
+    pen.lineTo(x - 7, y);
     pen.closePath();
     pen.fillStyle = MARK;
     pen.fill();
-    this.#label(text, at);
   }
 
-  // A text beside a mark, at the first of some places that is free.
-  #label(text, [x, y]) {
-    this.pen.font = FONT;
-    const wide = this.pen.measureText(text).width;
-    const places = [];
-    for (const far of [0, 14, 28, 42]) {
-      for (const left of [x + 9, x - 9 - wide]) places.push([left, y - 7 - far], [left, y + 14 + far]);
+  // The marks with their texts: each at the first place that is free, and none if none is.
+  #labels(panel, project) {
+    if (!this.marks.length) return;
+    const nodes = new Boxes();
+    const reference = this.view.uniforms.reference.value;
+    for (const box of nodeBoxes(panel, project, this.state.get("hosts"), reference)) nodes.add(box);
+    for (const { at: [x, y] } of this.marks) this.taken.add([x - 7, y - 7, x + 7, y + 7]);
+    const placed = this.marks.map((mark) => ({ ...mark, place: this.#free(mark, nodes) })).filter(({ place }) => place);
+    for (const { at, text, place } of placed) {
+      const box = this.#box(text, ...place);
+      this.#line(leader(at, box) ?? [], "#555", 1);
+      this.labels.push({ text, box, run: panel.run });
     }
-    const inside = places.filter(([left]) => left >= this.bounds[0] && left + wide <= this.bounds[1]);
-    const free = inside.find(([left, base]) => this.#isFree(this.#box(text, left, base))) ?? inside[0] ?? places[0];
-    this.#text(text, ...free, true);
+    for (const { draw } of this.marks) draw();
+    for (const { text, place } of placed) this.#write(text, ...place);
+  }
+
+  // A place of a label that covers no node, mark or text, from then on taken.
+  #free({ at, text }, nodes) {
+    this.pen.font = FONT;
+    const [left, top, right, bottom] = this.bounds;
+    const isInside = ([l, t, r, b]) => l >= left && t >= top && r <= right && b <= bottom;
+    const found = besideMark(at, this.pen.measureText(text).width).find((place) => {
+      const box = this.#box(text, ...place);
+      return isInside(box) && nodes.isFree(box) && this.taken.isFree(box);
+    });
+    if (found) this.taken.add(this.#box(text, ...found));
+    return found;
   }
 
   #box(text, x, y) {
     return [x - 1, y - 10, x + this.pen.measureText(text).width + 1, y + 3];
-  }
-
-  #isFree(box) {
-    return !this.taken.some(([l, t, r, b]) => l < box[2] && r > box[0] && t < box[3] && b > box[1]);
   }
 
   // Names of groups and levels, centred on their places.
@@ -167,7 +185,7 @@ export class Overlay {
 
   // Directions of the coordinates, as the camera sees them: y counts downwards, as in other pictures.
   #axes({ left, top, height }) {
-    const corner = [left + 44, top + height - 40];
+    const corner = [left + AXES, top + height - AXES];
     const { elements: m } = this.view.camera.camera.matrixWorldInverse;
     for (const [name, x, y, z] of [["x", 1, 0, 0], ["y", 0, -1, 0], ["z", 0, 0, 1]]) {
       const way = [m[0] * x + m[4] * y + m[8] * z, -(m[1] * x + m[5] * y + m[9] * z)];
@@ -182,8 +200,14 @@ export class Overlay {
     const { pen } = this;
     pen.font = FONT;
     const box = this.#box(text, x, y);
-    if (!always && !this.#isFree(box)) return;
-    this.taken.push(box);
+    if (!always && !this.taken.isFree(box)) return;
+    this.taken.add(box);
+    this.#write(text, x, y);
+  }
+
+  #write(text, x, y) {
+    const { pen } = this;
+    pen.font = FONT;
     pen.setLineDash([]);
     pen.lineWidth = 3;
     pen.strokeStyle = "#ffffffe0";
@@ -228,6 +252,10 @@ export class Overlay {
     this.pen.fillStyle = colour;
     this.pen.fill();
   }
+}
+
+function axesBox({ left, top, height }) {
+  return [left, top + height - 2 * AXES, left + 2 * AXES, top + height];
 }
 
 function middle(points) {

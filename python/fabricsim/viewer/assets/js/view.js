@@ -176,7 +176,7 @@ export class View {
     panel.switchSize = this.uniforms.switchSize.value / ratio;
   }
 
-  // A function from places in space to pixels of the element, for a panel; null behind the camera.
+  // A function from places in space to pixels of the element, and the depth, for a panel; null behind the camera.
   projection(panel) {
     const { camera } = this.camera;
     camera.updateMatrixWorld();
@@ -186,7 +186,7 @@ export class View {
       if (w < 0.001) return null;
       const across = (m[0] * x + m[4] * y + m[8] * z + m[12]) / w;
       const up = (m[1] * x + m[5] * y + m[9] * z + m[13]) / w;
-      return [panel.left + ((across + 1) / 2) * panel.width, panel.top + ((1 - up) / 2) * panel.height];
+      return [panel.left + ((across + 1) / 2) * panel.width, panel.top + ((1 - up) / 2) * panel.height, w];
     };
   }
 
