@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -10,7 +11,10 @@ from conftest import SMALL, Command
 
 from fabricsim import catalogue
 from fabricsim.cli.app import COMMANDS
+from fabricsim.cli.console import output
+from fabricsim.cli.facts import FACTS, print_facts
 from fabricsim.plots import PLOTS
+from fabricsim.results import flatten
 
 pytestmark = pytest.mark.usefixtures("real")
 
@@ -18,10 +22,55 @@ pytestmark = pytest.mark.usefixtures("real")
 def test_facts_have_units_and_no_raw_keys(command: Command, small: Path) -> None:
     lines = command("describe", small).out.splitlines()
     facts = {line[: line.index("  ")]: line[line.index("  ") :].strip() for line in lines if "  " in line}
-    assert facts["zero-load latency mean"].endswith(" ns")
-    assert facts["zero-load latency packet"] == "2,048 B"
-    assert facts["bisection per direction"] == "400 Gb/s"
-    assert not any({"ns", "gbps", "bytes"} & set(name.split(" ")) for name in facts)
+    assert facts["zero-load latency, mean"].endswith(" ns")
+    assert facts["zero-load latency, packet of"] == "2,048 B"
+    assert facts["bisection, each direction"] == "400 Gb/s"
+    assert facts["diameter"] == "4 links between switches"
+    assert list(facts)[:3] == ["topology", "switches", "hosts"]
+
+
+BIT_ERRORS = {"links.all.bit_error_rate": "1e-9", "links.errors": "retry"}
+LANES = {"topology": "{dragonfly = {p = 1, a = 2, h = 1}}", "switch.virtual_lanes": "4"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, {"ports_min", "bisection.exact", "zero_load_latency.all_pairs", "memory_bytes"}),
+        (BIT_ERRORS, {"bit_errors.links", "bit_errors.in_zero_load_latency"}),
+        (LANES, {"virtual_lanes.needed", "virtual_lanes.longest_route"}),
+        ({"traffic.0.pattern": "transpose"}, {"silent_sources"}),
+    ],
+)
+def test_each_fact_has_a_name_in_words(
+    command: Command, small: Path, changes: dict[str, str], expected: set[str]
+) -> None:
+    options = [part for key, value in changes.items() for part in ("--set", f"{key}={value}")]
+    plain = json.loads(command("describe", small, "--json", *options).out)
+    plain.pop("deadlock")
+    lists = {name for name, value in plain.items() if isinstance(value, list)}
+    names = set(flatten(plain)) | lists
+    assert expected <= names
+    assert names <= set(FACTS)
+    out = command("describe", small, *options).out
+    for name in names:
+        assert FACTS[name][0] in out
+
+
+def test_facts_that_are_not_known_or_new_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    print_facts({"hosts": 3, "mean_hops": None, "some_new": {"fact_ns": 7}}, output())
+    assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
+        ["hosts", "3"],
+        ["mean", "hops", "-"],
+        ["some", "new", "fact", "ns", "7"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [(1, "1 link between switches"), (2.5, "2.5 links between switches")]
+)
+def test_hops_are_links_between_switches(value: float, expected: str) -> None:
+    assert FACTS["mean_hops"][1](value) == expected
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,12 @@ def print_facts(facts: Mapping[str, Any], console: Console) -> None:
     failed = facts.pop("failed", None)
     table = Table.grid(padding=(0, 2))
     lists = {key: value for key, value in facts.items() if isinstance(value, list)}
-    for name, value in {**flatten(facts), **lists}.items():
-        table.add_row(*_fact(name, value))
+    found = {**flatten(facts), **lists}
+    for name in [
+        *(name for name in FACTS if name in found),
+        *(name for name in found if name not in FACTS),
+    ]:
+        table.add_row(*_fact(name, found[name]))
     console.print(table)
     if failed:
         _print_failed(failed, console)
@@ -65,18 +69,69 @@ def _print_failed(failed: Mapping[str, list[str]], console: Console) -> None:
     )
 
 
-_UNITS: dict[str, Callable[[Any], str]] = {
-    "ns": lambda value: f"{significant(value, 6)} ns",
-    "gbps": lambda value: f"{significant(value, 6)} Gb/s",
-    "bytes": lambda value: f"{value:,} B" if value < 1 << 20 else f"{value / (1 << 20):,.1f} MiB",
+def _count(value: Any) -> str:
+    return f"{value:,}"
+
+
+def _hops(value: Any) -> str:
+    return f"{plain(value)} link{'' if value == 1 else 's'} between switches"
+
+
+def _part(value: Any) -> str:
+    """A fraction of 1, which may be tiny."""
+    return f"{significant(100 * value)} %"
+
+
+def _ns(value: Any) -> str:
+    return f"{significant(value, 6)} ns"
+
+
+def _bytes(value: Any) -> str:
+    return f"{value:,} B" if value < 1 << 20 else f"{value / (1 << 20):,.1f} MiB"
+
+
+FACTS: dict[str, tuple[str, Callable[[Any], str]]] = {
+    "topology": ("topology", str),
+    "switches": ("switches", _count),
+    "hosts": ("hosts", _count),
+    "links": ("links in all", _count),
+    "switch_links": ("links between switches", _count),
+    "ports_min": ("fewest ports of a switch", _count),
+    "ports_max": ("most ports of a switch", _count),
+    "diameter": ("diameter", _hops),
+    "mean_hops": ("mean hops", _hops),
+    "bisection.gbps_per_direction": (
+        "bisection, each direction",
+        lambda value: f"{significant(value, 6)} Gb/s",
+    ),
+    "bisection.links": ("bisection, links", _count),
+    "bisection.exact": (
+        "bisection is exact",
+        lambda value: "yes" if value else "no, an upper bound",
+    ),
+    "zero_load_latency.mean_ns": ("zero-load latency, mean", _ns),
+    "zero_load_latency.min_ns": ("zero-load latency, least", _ns),
+    "zero_load_latency.max_ns": ("zero-load latency, largest", _ns),
+    "zero_load_latency.packet_bytes": ("zero-load latency, packet of", _bytes),
+    "zero_load_latency.pairs": ("zero-load latency, pairs of hosts", _count),
+    "zero_load_latency.all_pairs": (
+        "zero-load latency, all pairs",
+        lambda value: plain(value) if value else "no, a sample",
+    ),
+    "bit_errors.links": ("links with bit errors", _count),
+    "bit_errors.micropackets_that_fail": ("largest share of failed micropackets", _part),
+    "bit_errors.least_throughput": ("lowest share of its rate that a link carries", _part),
+    "bit_errors.mean_wait_of_a_packet_ns": ("longest mean wait of a packet for retries", _ns),
+    "bit_errors.in_zero_load_latency": ("zero-load latency includes retries", plain),
+    "virtual_lanes.needed": ("virtual lanes that the routing needs", _count),
+    "virtual_lanes.longest_route": ("longest route, with its lanes", str),
+    "silent_sources": ("sources that send nothing", plain),
+    "memory_bytes": ("memory of a run", _bytes),
 }
-"""Words in names of facts that are units, and texts of such values."""
+"""Facts in the order in which they are printed, with their names and the texts of their values, units included."""
 
 
 def _fact(name: str, value: Any) -> tuple[str, str]:
-    """A fact in words, its unit at the value."""
-    words = name.replace("_", " ").replace(".", " ").replace("zero load", "zero-load").split(" ")
-    for unit, shown in _UNITS.items():
-        if unit in words and isinstance(value, int | float):
-            return " ".join(word for word in words if word != unit), shown(value)
-    return " ".join(words), plain(value)
+    """A fact in words."""
+    text, shown = FACTS.get(name, (name.replace("_", " ").replace(".", " "), plain))
+    return text, "-" if value is None else shown(value)
