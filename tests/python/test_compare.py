@@ -222,7 +222,7 @@ def test_the_picture_has_the_same_axes_for_all_runs(runs: list[fs.Result]) -> No
     assert len({axes.get_ylim() for axes in lines}) == 1
     assert len({axes.get_xlim() for axes in lines}) == 1
     assert len({axes.get_ylim() for axes in bars}) == 1
-    assert np.asarray(lines[1].lines[0].get_ydata()).tolist() == [20.0, 40.0]
+    assert np.asarray(lines[1].lines[0].get_ydata()).tolist() == [20.0, 40.0, 40.0]
     assert [
         patch.get_path().get_extents(patch.get_patch_transform()).height for patch in bars[1].patches
     ] == pytest.approx([0.4, 0.2])

@@ -95,6 +95,26 @@ def test_a_short_last_bin_belongs_to_the_one_before(result: fs.Result) -> None:
     assert list(line.get_ydata())[-2:] == pytest.approx([last, last])  # type: ignore[arg-type]
 
 
+def test_a_comparison_has_no_short_last_bin_either(result: fs.Result) -> None:
+    runs = []
+    for simulated_ns, last in ((2050.0, 90.0), (2500.0, 20.0)):
+        rows = [(500.0 * bin, "H0", "H1", 10.0 if bin < 4 else last) for bin in range(5)]
+        series = pd.DataFrame(rows, columns=["time_ns", "source", "destination", "gbps"])
+        manifest = {
+            **result.manifest,
+            "summary": {**result.manifest["summary"], "simulated_s": simulated_ns / 1e9},
+        }
+        runs.append(replace(result, manifest=manifest, frames={**result.frames, "series": series}))
+    figure = plots.comparison(fs.compare(runs))
+    short, whole = (axes.lines[0] for axes in figure.axes if axes.get_xlabel())
+    merged = (10.0 * 500 + 90.0 * 50) / 550
+    assert list(short.get_xdata())[-2:] == pytest.approx([1.5, 2.05])  # type: ignore[arg-type]
+    assert list(short.get_ydata())[-2:] == pytest.approx([merged, merged])  # type: ignore[arg-type]
+    # A last bin that is as wide as the others stays, and is drawn until its end.
+    assert list(whole.get_xdata())[-2:] == pytest.approx([2.0, 2.5])  # type: ignore[arg-type]
+    assert list(whole.get_ydata())[-3:] == [10.0, 20.0, 20.0]
+
+
 def test_links_are_coloured_by_use(result: fs.Result) -> None:
     figure = plots.links(result)
     (lines,) = [c for c in figure.axes[0].collections if hasattr(c, "get_segments")]

@@ -20,11 +20,14 @@ from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
 from fabricsim.plots.entities import (
     coarse,
+    end_of,
     entries_of,
     entry_colours,
     flow_names,
     holds_enough,
+    steps,
     totals_of_entries,
+    whole_bins,
 )
 from fabricsim.plots.theme import head, legend, line_look, new_figure, panel_title, style, time_scale
 from fabricsim.results import Result
@@ -63,7 +66,7 @@ def comparison(found: Comparison, most_flows: int = MOST_FLOWS) -> Figure:
     )
     wide = wide.sort_index()
     drawn = _drawn(found, wide, most_flows)
-    scale, unit = time_scale(float(wide.index.max()))
+    scale, unit = time_scale(max(drawn.ends.values()))
     count = len(found.labels)
     columns = min(count, MOST_COLUMNS)
     bands = math.ceil(count / columns)
@@ -99,6 +102,8 @@ class _Drawn:
     """Their looks."""
     bins: dict[str, pd.DataFrame]
     """Throughput over time by run; a column is a flow or an entry."""
+    ends: dict[str, float]
+    """Time in nanoseconds at which the last bin ends, by run."""
     shares: dict[str, pd.Series[float]]
     """Shares of the destinations' links by run; of an entry, the mean of its common flows."""
     shares_label: str
@@ -113,9 +118,12 @@ def _drawn(found: Comparison, wide: pd.DataFrame, most: int) -> _Drawn:
     """The flows; if these are many with hardly a packet in a bin, entries of the traffic list."""
     names = flow_names(found.flows.index.to_frame(index=False)).tolist()
     kept = wide.columns.get_level_values(0)
-    tables = {
-        label: cast("pd.DataFrame", wide[label]).dropna(how="all") for label in found.labels if label in kept
-    }
+    ends, tables = {}, {}
+    for label, run in zip(found.labels, found.runs, strict=True):
+        if label in kept:
+            table = cast("pd.DataFrame", wide[label]).dropna(how="all")
+            ends[label] = end_of(table, run)
+            tables[label] = whole_bins(table, ends[label])
     flows = {label: run.frames.get("flows") for label, run in zip(found.labels, found.runs, strict=True)}
     shares = {
         label: pd.Series(found.flows["final_destination_share", label].to_numpy(float), index=names)
@@ -136,7 +144,7 @@ def _drawn(found: Comparison, wide: pd.DataFrame, most: int) -> _Drawn:
     of_entries = {label: table for label, table in totals.items() if table is not None}
     if not pulses or len(of_entries) < len(tables) or any(each is None for each in entries.values()):
         looks = [line_look(number) for number in range(len(shown))]
-        return _Drawn("flow", shown, looks, bins, shares, "share of link,\nlast tenth")
+        return _Drawn("flow", shown, looks, bins, ends, shares, "share of link,\nlast tenth")
     means = pd.concat([table.mean() for table in of_entries.values()], axis=1).mean(axis=1)
     shown = _largest([str(name) for name in means.index], means.to_numpy(), most)
     shares = {
@@ -145,7 +153,7 @@ def _drawn(found: Comparison, wide: pd.DataFrame, most: int) -> _Drawn:
     }
     looks = [{"color": colour, "linewidth": 2.5} for colour in entry_colours(found.runs[0], shown)]
     bins = _coarse(of_entries, flows, shown)
-    return _Drawn("entry", shown, looks, bins, shares, "mean share of link,\nlast tenth")
+    return _Drawn("entry", shown, looks, bins, ends, shares, "mean share of link,\nlast tenth")
 
 
 def _of_entries(run: Result) -> pd.DataFrame | None:
@@ -154,7 +162,8 @@ def _of_entries(run: Result) -> pd.DataFrame | None:
     wide = series.assign(flow=flow_names(series)).pivot_table(
         index="time_ns", columns="flow", values="gbps", aggfunc="sum", fill_value=0.0, sort=False
     )
-    return totals_of_entries(wide.sort_index(), run.frames.get("flows"))
+    wide = wide.sort_index()
+    return totals_of_entries(whole_bins(wide, end_of(wide, run)), run.frames.get("flows"))
 
 
 def _coarse(
@@ -178,13 +187,13 @@ def _lines(axes: Axes, drawn: _Drawn, label: str, scale: float) -> None:
     if label not in drawn.bins:
         axes.text(0.5, 0.5, "no series was kept", ha="center", transform=axes.transAxes)
         return
-    table = drawn.bins[label]
+    table, end = drawn.bins[label], drawn.ends[label]
     for name, look in zip(drawn.shown, drawn.looks, strict=True):
         if name in table:
-            axes.step(table.index / scale, table[name], where="post", **look)
+            steps(axes, table[name], end, scale, **look)
     rest = table.drop(columns=drawn.shown, errors="ignore")
     if rest.shape[1]:
-        axes.step(table.index / scale, rest.mean(axis=1), where="post", color=_REST, linewidth=2.5)
+        steps(axes, rest.mean(axis=1), end, scale, color=_REST, linewidth=2.5)
 
 
 def _bars(axes: Axes, drawn: _Drawn, label: str) -> None:

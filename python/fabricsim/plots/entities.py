@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from matplotlib.axes import Axes
+
 from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
 from fabricsim.plots.theme import COLOURS, LOOKS, line_look
@@ -93,6 +95,26 @@ def end_of(wide: pd.DataFrame, result: Result) -> float:
     last = float(wide.index.max())
     simulated = float(result.manifest["summary"].get("simulated_s") or 0.0) * 1e9
     return min(last + width, simulated) if simulated > last else last + width
+
+
+def whole_bins(bins: pd.DataFrame, end: float) -> pd.DataFrame:
+    """Adds the last bin to the one before if it is shorter: in it a packet more or less is a rate above the link's."""
+    if len(bins) < 3:
+        return bins
+    width, last = float(bins.index[-1] - bins.index[-2]), end - float(bins.index[-1])
+    if last >= 0.99 * width:
+        return bins
+    ends = bins.iloc[-2:].fillna(0.0)
+    found = bins.iloc[:-1].copy()
+    found.iloc[-1] = (ends.iloc[0] * width + ends.iloc[1] * last) / (width + last)
+    return found
+
+
+def steps(axes: Axes, rates: pd.Series[float], end: float, scale: float, **look: Any) -> None:
+    """Draws a line of steps, the last until `end`."""
+    edges = [*rates.index, *([end] if len(rates) and end > rates.index[-1] else [])]
+    heights = [*rates, *rates.iloc[-1:]][: len(edges)]
+    axes.step([edge / scale for edge in edges], heights, where="post", **look)
 
 
 def flow_looks(result: Result, names: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fabricsim import catalogue
-from fabricsim.lazy import pandas as pd
 from fabricsim.plots.entities import (
     MOST_LINES,
     coarse,
@@ -18,7 +16,9 @@ from fabricsim.plots.entities import (
     flow_names,
     holds_enough,
     largest,
+    steps,
     totals_of_entries,
+    whole_bins,
 )
 from fabricsim.plots.theme import head, legend, new_figure, style, time_scale
 from fabricsim.results import Result
@@ -41,7 +41,7 @@ def throughput(result: Result, most_lines: int = MOST_LINES) -> Figure:
     )
     wide = wide.sort_index()
     end = end_of(wide, result)
-    wide = _whole(wide, end)
+    wide = whole_bins(wide, end)
     flows = result.frames.get("flows")
     shown = largest(wide, most_lines)
     bins = coarse(wide, flows, shown)
@@ -59,11 +59,11 @@ def throughput(result: Result, most_lines: int = MOST_LINES) -> Figure:
         figure = new_figure(7.5, 4.0)
         axes = figure.add_subplot()
         for name in shown:
-            _line(axes, bins[name], end, scale, label=name, **looks[name])
+            steps(axes, bins[name], end, scale, label=name, **looks[name])
         rest = bins.drop(columns=shown)
         if rest.shape[1]:
             label = f"mean of {rest.shape[1]:,} others"
-            _line(axes, rest.mean(axis=1), end, scale, label=label, **_REST)
+            steps(axes, rest.mean(axis=1), end, scale, label=label, **_REST)
         axes.set(xlabel=f"simulated time ({unit})", ylabel=catalogue.key("accepted_gbps").heading)
         axes.set_ylim(bottom=0.0)
         axes.set_xlim(left=0.0)
@@ -71,23 +71,3 @@ def throughput(result: Result, most_lines: int = MOST_LINES) -> Figure:
         if len(shown):
             legend(figure, title=title)
     return figure
-
-
-def _whole(bins: pd.DataFrame, end: float) -> pd.DataFrame:
-    """Adds the last bin to the one before if it is shorter: in it a packet more or less is a rate above the link's."""
-    if len(bins) < 3:
-        return bins
-    width, last = float(bins.index[-1] - bins.index[-2]), end - float(bins.index[-1])
-    if last >= 0.99 * width:
-        return bins
-    mean = (bins.iloc[-2] * width + bins.iloc[-1] * last) / (width + last)
-    found = bins.iloc[:-1].copy()
-    found.iloc[-1] = mean
-    return found
-
-
-def _line(axes: Axes, rates: pd.Series[float], end: float, scale: float, **look: Any) -> None:
-    """Steps, the last until `end`."""
-    edges = [*rates.index, *([end] if len(rates) and end > rates.index[-1] else [])]
-    heights = [*rates, *rates.iloc[-1:]][: len(edges)]
-    axes.step([edge / scale for edge in edges], heights, where="post", **look)
