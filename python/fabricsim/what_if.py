@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from fabricsim.connectivity import Connectivity
 from fabricsim.errors import FabricsimError, InputError, InterruptedBuildError
 from fabricsim.lazy import pandas as pd
 from fabricsim.memory import Allowance, shared
@@ -31,7 +32,11 @@ WORSE = 0.9
 CUT_OFF = 0.01
 """The same below which it counts as cut off."""
 STAY = "routes stay as they are"
+SEPARATED = f"{STAY}, since hosts are cut off"
+"""Begin of the message of a failure around which routing finds no routes because it separates hosts."""
 MOST_FAILURES = 100_000
+MOST_HOSTS = 8
+"""Names of hosts that are cut off, for each failure."""
 PAIR = ["source", "destination"]
 COLUMNS: dict[str, tuple[str, str]] = {
     "failure": ("", "Link or switch that fails"),
@@ -49,6 +54,11 @@ COLUMNS: dict[str, tuple[str, str]] = {
         f"{FEWEST_PACKETS} packets or more",
     ),
     "flows_cut_off": ("", f"Those of them that get less than {CUT_OFF:.0%}"),
+    "hosts_cut_off": (
+        "",
+        "Hosts that no path joins to most others, with what has failed in all runs (`links.failed`, `switches.failed`)",
+    ),
+    "names_cut_off": ("", f"Names of these hosts, {MOST_HOSTS} at most"),
     "worst_flow": ("", "Flow that loses the most throughput"),
     "lost_packets": ("packets", "Packets lost at what failed: they had no route around it"),
     "message": ("", "Reason why the run failed, or why routes stay as they are"),
@@ -135,8 +145,10 @@ def what_if(
     without = run(experiment, memory=memory, stop=stop)
     if without.status == "interrupted":
         raise InputError(f"{experiment.file}: interrupted in the run without a failure: there are no results")
-    names = _names(without, each)
-    after = ((experiment.check().get("faults") or {}).get("reroute_after")) or REROUTE_AFTER
+    network = Connectivity(without)
+    names = _names(without, each, network)
+    written = experiment.check()
+    after = ((written.get("faults") or {}).get("reroute_after")) or REROUTE_AFTER
     tasks = _tasks(experiment, each, names)
     where = executor or local(jobs)
     rows: dict[str, dict[str, Any]] = {}
@@ -156,23 +168,17 @@ def what_if(
         complete = where.work_through(
             tasks, work, done, stop=stop, on_lost=lambda task, why: done(task, _failed(task, why))
         )
-    found = list(rows.values())
+    failed = {
+        what: list((written.get(section) or {}).get("failed") or ())
+        for what, section in (("link", "links"), ("switch", "switches"))
+    }
+    found = [_with_hosts(row, each, network, failed) for row in rows.values()]
     return WhatIf(each, without, _table(found, without), complete, _routes(found, after))
 
 
-def _names(result: Result, each: Each) -> list[str]:
+def _names(result: Result, each: Each, network: Connectivity) -> list[str]:
     """Links between switches by the names of their ends, or switches."""
-    if each == "switch":
-        nodes = result.nodes
-        names = [str(name) for name in nodes[nodes["kind"] == "switch"]["name"]]
-    else:
-        links = result.links
-        directions = links[links["class"] != "host"]["link"].map(lambda name: str(name).partition(" #")[0])
-        found: dict[frozenset[str], str] = {}
-        for direction in directions:
-            begin, _, end = direction.partition("->")
-            found.setdefault(frozenset((begin, end)), f"{begin}-{end}")
-        names = list(found.values())
+    names = network.switches if each == "switch" else list(network.links)
     if not names:
         raise InputError(f"{result.manifest['file']}: there is no {each} between switches that could fail")
     if len(names) > MOST_FAILURES:
@@ -265,6 +271,21 @@ def _row(name: str, result: Result, without: pd.Series[float], note: str) -> dic
     }
 
 
+def _with_hosts(
+    row: dict[str, Any], each: Each, network: Connectivity, failed: Mapping[str, list[str]]
+) -> dict[str, Any]:
+    """A row with the hosts that its failure separates from most others. `failed`: what has failed in all runs."""
+    now = {**failed, each: [*failed[each], row["failure"]]}
+    hosts = network.cut_off(now["link"], now["switch"])
+    more = f" and {len(hosts) - MOST_HOSTS:,} more" if len(hosts) > MOST_HOSTS else ""
+    names = ", ".join(hosts[:MOST_HOSTS]) + more
+    message = str(row["message"])
+    # as routing says it: an algorithm that finds no routes around anything has another reason
+    if hosts and message.startswith(STAY) and "cut off" in message:
+        message = f"{SEPARATED}: {names}"
+    return {**row, "hosts_cut_off": len(hosts), "names_cut_off": names, "message": message}
+
+
 def _failed(task: _Task, message: str) -> dict[str, Any]:
     return {"failure": task.name, "status": "failed", "message": message}
 
@@ -278,7 +299,7 @@ def _table(rows: list[dict[str, Any]], without: Result) -> pd.DataFrame:
     order = table.assign(accepted=accepted, cut_off=-table["flows_cut_off"].fillna(0).astype(float))
     order = order.sort_values(["accepted", "cut_off", "failure"], na_position="first", kind="stable")
     table = table.loc[order.index].reset_index(drop=True)
-    for name in ("flows_worse", "flows_cut_off", "lost_packets"):
+    for name in ("flows_worse", "flows_cut_off", "lost_packets", "hosts_cut_off"):
         table[name] = table[name].astype("Int64")
     set_column_notes(table, COLUMNS)
     return table

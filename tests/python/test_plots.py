@@ -112,7 +112,7 @@ def test_a_comparison_has_no_short_last_bin_either(result: fs.Result) -> None:
     assert list(short.get_ydata())[-2:] == pytest.approx([merged, merged])  # type: ignore[arg-type]
     # A last bin that is as wide as the others stays, and is drawn until its end.
     assert list(whole.get_xdata())[-2:] == pytest.approx([2.0, 2.5])  # type: ignore[arg-type]
-    assert list(whole.get_ydata())[-3:] == [10.0, 20.0, 20.0]
+    np.testing.assert_array_equal(np.asarray(whole.get_ydata())[-3:], [10.0, 20.0, 20.0])
 
 
 def test_links_are_coloured_by_use(result: fs.Result) -> None:

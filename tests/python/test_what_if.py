@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ from conftest import Command
 
 import fabricsim as fs
 from fabricsim import plots
-from fabricsim.what_if import COLUMNS
+from fabricsim.cli.console import output
+from fabricsim.cli.what_if import print_what_if
+from fabricsim.what_if import COLUMNS, SEPARATED
 
 pytestmark = pytest.mark.usefixtures("real")
 
@@ -127,15 +130,67 @@ message = "500 B"
     )
 
 
-def test_messages_that_differ_in_names_are_not_all_printed(ring: Path, command: Command) -> None:
-    """Dimension order finds no routes around: one message for all. Look-up tables refuse each switch by its name."""
+TABLES = {"routing.algorithm": "look-up-tables", "topology": {"mesh": {"dimensions": [4, 1]}}}
+HOSTS = {"traffic.0.sources": ["H(0,0).0"], "traffic.0.pattern": {"to": "H(3,0).0"}}
+
+
+def test_failures_that_separate_hosts_are_rows_with_their_names(ring: Path, command: Command) -> None:
+    """Look-up tables refuse to route around them: the table has them none the less, worst first."""
+    found = fs.what_if(ring, set={**TABLES, **HOSTS}, jobs=1)
+    table: Any = found.failures.set_index("failure")
+    assert (table["status"] == "ok").all()
+    assert table.loc["S(0,0)-S(1,0)", "names_cut_off"] == "H(0,0).0"
+    assert table.loc["S(2,0)-S(3,0)", "names_cut_off"] == "H(3,0).0"
+    assert table.loc["S(1,0)-S(2,0)", "hosts_cut_off"] == 2
+    assert set(table["message"].str.partition(":")[0]) == {SEPARATED}
+    assert found.failures["accepted_gbps"].is_monotonic_increasing
+    options = [
+        part
+        for key, value in {**TABLES, **HOSTS}.items()
+        for part in ("--set", f"{key}={fs.spec.toml_value(value)}")
+    ]
+    out = command("what-if", ring, "--jobs", 1, *options).out
+    said = " ".join(out.split())
+    assert "3 of 3 failures leave hosts without a path to the others (S(" in said
+    assert "S(0,0)-S(1,0): H(0,0).0" in said
+    assert said.endswith("and 2 more: routes stay as they are, since hosts are cut off")
+
+
+def test_failures_with_a_way_around_separate_none(ring: Path, command: Command) -> None:
+    assert (fs.what_if(ring, jobs=1).failures["hosts_cut_off"] == 0).all()
+    assert "without a path" not in command("what-if", ring, "--jobs", 1).out
+    of_switches: Any = fs.what_if(ring, "switch", jobs=1).failures.set_index("failure")
+    assert of_switches.loc["S(2)", "names_cut_off"] == "H(2).0"
+
+
+def test_what_has_failed_in_all_runs_counts(ring: Path) -> None:
+    table: Any = fs.what_if(ring, set={"links.failed": ["S(3)-S(0)"]}, jobs=1).failures.set_index("failure")
+    assert table.loc["S(0)-S(1)", "names_cut_off"] == "H(0).0"
+    assert table.loc["S(1)-S(2)", "hosts_cut_off"] == 2
+
+
+def test_other_reasons_stay_messages(ring: Path, command: Command) -> None:
+    """Dimension order finds no routes around anything: one message for all."""
     same = command("what-if", ring, "--jobs", 1, "--set", "routing.algorithm=dimension-order")
     assert same.out.count("routes stay as they are:") == 1
-    tables = ("--set", "routing.algorithm=look-up-tables", "--set", "topology={mesh={dimensions=[3,3]}}")
-    hosts = ("--set", 'traffic.0.sources=["H(0,0).0"]', "--set", 'traffic.0.pattern={to="H(2,2).0"}')
-    each = command("what-if", ring, "--each", "switch", "--jobs", 1, *tables, *hosts)
-    assert each.out.count("routes stay as they are:") == 2
-    assert "7 more messages: see --json" in each.out
+
+
+def test_messages_that_differ_in_names_are_not_all_printed(
+    ring: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = fs.what_if(ring, jobs=1)
+    each = replace(found, failures=found.failures.assign(message=[f"no {n}" for n in range(4)]))
+    print_what_if(each, 20, output())
+    out = capsys.readouterr().out
+    assert out.count(": no ") == 2
+    assert "2 more messages: see --json" in out
+
+
+def test_names_of_hosts_are_cut_short(ring: Path, command: Command) -> None:
+    changes = {"topology": {"ring": {"switches": 4, "hosts_per_switch": 12}}}
+    table: Any = fs.what_if(ring, "switch", set=changes, jobs=1).failures.set_index("failure")
+    assert table.loc["S(1)", "hosts_cut_off"] == 12
+    assert table.loc["S(1)", "names_cut_off"].endswith("H(1).7 and 4 more")
 
 
 def test_the_picture_names_the_failures(ring: Path) -> None:

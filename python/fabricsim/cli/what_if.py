@@ -31,11 +31,14 @@ from fabricsim.cli.state import (
 from fabricsim.cli.swept import read_single
 from fabricsim.errors import InputError
 from fabricsim.frames import missing
-from fabricsim.what_if import FEWEST_PACKETS, WhatIf
+from fabricsim.lazy import pandas as pd
+from fabricsim.what_if import FEWEST_PACKETS, SEPARATED, WhatIf
 from fabricsim.what_if import what_if as run_what_if
 
 MOST_MESSAGES = 2
 """Messages that are printed: those of failures differ in names."""
+MOST_SEPARATED = 3
+"""Failures whose hosts without a path are named."""
 
 
 def what_if(
@@ -120,8 +123,10 @@ def print_what_if(found: WhatIf, top: int, console: Console) -> None:
         console.print(line, markup=False)
     told: dict[str, list[str]] = {}
     for row in rows:
-        if row["message"]:
-            told.setdefault(str(row["message"]), []).append(str(row["failure"]))
+        if message := str(row["message"]):
+            # their hosts are named above
+            same = SEPARATED if message.startswith(SEPARATED) else message
+            told.setdefault(same, []).append(str(row["failure"]))
     for message, names in list(told.items())[:MOST_MESSAGES]:
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
         console.print(f"{names[0]}{more}: {message}", style="yellow", markup=False)
@@ -157,6 +162,8 @@ def _sentences(found: WhatIf) -> list[str]:
         return []
     worst = ran.iloc[0]
     lines = [f"the worst: {worst['failure']}, {percent(worst['change'])} of accepted throughput"]
+    if separated := _separated(ran):
+        lines.append(separated)
     flows, counted = len(found.without.flows), found.counted_flows
     few = f"{FEWEST_PACKETS} packets in the measurement"
     if counted == 0:
@@ -167,3 +174,13 @@ def _sentences(found: WhatIf) -> list[str]:
     if counted < flows:
         lines.append(f"flows are {counted:,} of {flows:,}: the others have less than {few}")
     return lines
+
+
+def _separated(ran: pd.DataFrame) -> str:
+    """Failures that leave hosts without a path to the others, with their names; empty if none does."""
+    rows = ran[ran["hosts_cut_off"] > 0].to_dict("records")
+    if not rows:
+        return ""
+    named = "; ".join(f"{row['failure']}: {row['names_cut_off']}" for row in rows[:MOST_SEPARATED])
+    more = f"; {len(rows) - MOST_SEPARATED:,} more" if len(rows) > MOST_SEPARATED else ""
+    return f"{len(rows):,} of {len(ran):,} failures leave hosts without a path to the others ({named}{more})"
