@@ -9,10 +9,12 @@ import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO, TypeVar, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 from fabricsim.errors import InputError, NativeMissingError
-from fabricsim.native_types import Native
+
+if TYPE_CHECKING:
+    from fabricsim.native_types import Native
 
 T = TypeVar("T")
 

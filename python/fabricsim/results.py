@@ -8,17 +8,19 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from fabricsim.errors import InputError
 from fabricsim.frames import Columns, Frames, missing
 from fabricsim.hosts import Groups
 from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
-from fabricsim.native_types import NativeOutcome
 from fabricsim.shares import destination_shares, final_destination_shares, rates_of_hosts
 from fabricsim.shown import Shown, in_folder
 from fabricsim.sums import groups_of, sums
+
+if TYPE_CHECKING:
+    from fabricsim.native_types import NativeOutcome
 
 
 @dataclass(frozen=True)

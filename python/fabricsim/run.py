@@ -9,17 +9,19 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fabricsim import cores
 from fabricsim.errors import InputError, InterruptedBuildError, StoreError
 from fabricsim.memory import Allowance, allowance
 from fabricsim.native import POLL_S, bad_input, native
-from fabricsim.native_types import NativeControl, NativeOutcome
 from fabricsim.results import Result, frames_of
 from fabricsim.shown import notebook_bar
 from fabricsim.spec import Experiment, as_experiment
 from fabricsim.store import Reservation, read_folder, rescue
+
+if TYPE_CHECKING:
+    from fabricsim.native_types import NativeControl, NativeOutcome
 
 CAPTURE_FILE = "capture.pcapng"
 """Name of a capture's file in a run folder, where the experiment gives none."""

@@ -12,6 +12,8 @@ import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
+from fabricsim.cli.values import spare_validators
+
 BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 """Number of numpy's threads for linear algebra. The commands have none, and the threads take as long to start as numpy
 itself.
@@ -75,12 +77,15 @@ class Commands(TyperGroup):
         """A command by name."""
         command = super().get_command(ctx, cmd_name)
         if command is not None:
-            _in_words([*command.params, command.get_help_option(ctx)], ctx)
+            options = [*command.params, command.get_help_option(ctx)]
+            spare_validators(options)
+            _in_words(options, ctx)
         return command
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Options of the group itself."""
         options = super().get_params(ctx)
+        spare_validators(options)
         _in_words(options, ctx)
         return options
 

@@ -6,9 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Bar
-
 from fabricsim.cli.console import errors, tell
 from fabricsim.durations import seconds
 from fabricsim.run import Progress
@@ -25,6 +22,9 @@ def run_progress() -> Iterator[Callable[[Progress], None]]:
     if not errors.is_terminal:
         yield BuildNotes()
         return
+    from rich.progress import BarColumn, TextColumn  # noqa: PLC0415 - only terminals have bars
+    from rich.progress import Progress as Bar  # noqa: PLC0415
+
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -61,6 +61,9 @@ def count_progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
     if not errors.is_terminal:
         yield None
         return
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+    from rich.progress import Progress as Bar  # noqa: PLC0415
+
     columns = (
         TextColumn(what),
         BarColumn(),

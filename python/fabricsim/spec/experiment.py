@@ -15,12 +15,12 @@ import tomli_w
 
 from fabricsim.errors import InputError
 from fabricsim.native import bad_input, native, waited
-from fabricsim.native_types import Overrides
 from fabricsim.shown import Shown
 from fabricsim.spec.plain import to_plain
 from fabricsim.spec.values import override, put, require_text
 
 if TYPE_CHECKING:
+    from fabricsim.native_types import Overrides
     from fabricsim.spec.adapter import Adapter
     from fabricsim.spec.congestion import CongestionControl
     from fabricsim.spec.faults import Faults, Switches
