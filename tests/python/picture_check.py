@@ -35,7 +35,7 @@ def faults(figure: Figure) -> list[str]:
     """A line for each fault."""
     canvas = FigureCanvasAgg(figure)
     figure.draw_without_rendering()
-    texts = [_seen(text, canvas) for text in _texts(figure)]
+    texts = [_seen(text, canvas) for text in texts_of(figure)]
     found = [f"cut off: {one.text!r}" for one in texts if not _inside(one.box, one.clip or figure.bbox)]
     found += [
         f"overlap: {one.text!r} and {other.text!r}"
@@ -57,7 +57,7 @@ def _renderer(canvas: FigureCanvasAgg) -> Any:
     return canvas.get_renderer()  # type: ignore[no-untyped-call]
 
 
-def _texts(figure: Figure) -> list[Text]:
+def texts_of(figure: Figure) -> list[Text]:
     """Texts that are drawn. An axis keeps labels of ticks that are out of view, and does not draw them."""
     ticks: set[int] = set()
     drawn: set[int] = set()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import pkgutil
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,11 +17,12 @@ from conftest import Command
 from matplotlib.colors import to_rgba, to_rgba_array
 from matplotlib.figure import Figure
 from picture_cases import NETWORKS, PICTURES, SWEPT, SWEPT_PICTURES, network, tree
-from picture_check import faults
+from picture_check import faults, texts_of
 
 import fabricsim as fs
 from fabricsim import plots
 from fabricsim.plots.cells import coordinates_of, panels_of
+from fabricsim.plots.looks import relabel
 from fabricsim.plots.sets import left_out
 from fabricsim.plots.theme import HEAT, new_figure, style
 
@@ -66,6 +70,69 @@ def test_a_picture_of_a_sweep_has_no_faults(fake: None, name: str, of: plots.Sty
 def test_every_plot_of_a_run_is_a_case() -> None:
     have = {name.partition(",")[0].replace(" ", "-") for name in PICTURES}
     assert set(plots.PLOTS) - have == set()
+
+
+OTHER_NAMES = {
+    "importance": "importance",
+    "latency_cdf": "latency",
+    "link_loads": "link loads",
+    "load_latency": "load and latency",
+    "over_parameters": "lines",
+    "sets_of_seeds": "sets of seeds",
+}
+"""Cases of functions whose names are other ones."""
+NO_PICTURES = {"new_figure", "draw"}
+"""Functions that return a figure and draw nothing of their own."""
+
+
+def test_every_function_that_draws_is_a_case() -> None:
+    drawing = set()
+    for each in pkgutil.iter_modules(plots.__path__):
+        module = importlib.import_module(f"{plots.__name__}.{each.name}")
+        for name, function in inspect.getmembers(module, inspect.isfunction):
+            if function.__annotations__.get("return") == "Figure" and not name.startswith("_"):
+                drawing.add(name)
+    assert {"throughput", "failures", "trials", *OTHER_NAMES} <= drawing
+    cases = {name.partition(",")[0] for name in (*PICTURES, *SWEPT_PICTURES)}
+    missing = {
+        name for name in drawing - NO_PICTURES if OTHER_NAMES.get(name, name.replace("_", " ")) not in cases
+    }
+    assert missing == set()
+
+
+ONE_SIZE = ("sequence", "captured")
+"""Charts that are laid out in inches and have one size in all styles (docs/guide/pictures.md)."""
+
+
+def has_style_and_labels(name: str, draw: Callable[[], Figure]) -> None:
+    """Checks the width and the size of text of a picture on paper, and that each of its texts can have a label."""
+    with plots.look(plots.Look("paper", width_mm=100.0)):
+        figure = draw()
+        assert (figure.get_figwidth() == pytest.approx(100.0 / 25.4)) == (name not in ONE_SIZE)
+        figure.draw_without_rendering()
+        before = [text for text in texts_of(figure) if re.search("[A-Za-z]", text.get_text())]
+        assert before
+        assert name in ONE_SIZE or max(float(text.get_fontsize()) for text in before) <= 8.5
+        names = {text.get_text().strip(): f"label{at}" for at, text in enumerate(before)}
+        relabel(figure, plots.Look(labels=names))
+        figure.draw_without_rendering()
+    left = [text.get_text() for text in texts_of(figure) if re.search("[A-Za-z]", text.get_text())]
+    assert left
+    assert [text for text in left if not re.fullmatch(r"label\d+", text.strip())] == []
+
+
+def on_paper(pictures: dict[str, Callable[[], Figure]]) -> list[str]:
+    return [name for name, of in all_cases(pictures) if of == "paper"]
+
+
+@pytest.mark.parametrize("name", on_paper(PICTURES))
+def test_a_picture_has_its_style_and_labels(real: None, name: str) -> None:
+    has_style_and_labels(name, PICTURES[name])
+
+
+@pytest.mark.parametrize("name", on_paper(SWEPT_PICTURES))
+def test_a_picture_of_a_sweep_has_its_style_and_labels(fake: None, name: str) -> None:
+    has_style_and_labels(name, SWEPT_PICTURES[name])
 
 
 def clean() -> Figure:
