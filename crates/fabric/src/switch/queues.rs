@@ -250,7 +250,8 @@ impl Switch {
     /// The heads of the queues in the row of an output. Those of an output that has its own are all in its requests.
     fn heads_in_row(&self, number: usize, output: &Output) -> impl Iterator<Item = (usize, Vl, u32)> {
         let are_requested = self.layout.queueing == Queueing::Voq;
-        let inputs = 0..self.layout.ports;
+        // What waits for an output without a row is in staging buffers.
+        let inputs = if output.row == Output::no_row() { 0..0 } else { 0..self.layout.ports };
         let inputs = inputs.filter(move |&input| !are_requested || output.inputs.contains(input));
         inputs.flat_map(move |input| {
             let lanes = self.requests[self.layout.request(number, input)].lanes;
