@@ -49,11 +49,48 @@ class Entry:
         return dataclasses.replace(self, label=label)
 
 
+SUMS: dict[str, Entry] = {
+    entry.name: entry
+    for entry in (
+        Entry("flows", "flows", "", "Flows that are summed up"),
+        Entry(
+            "offered_gbps",
+            "offered throughput",
+            "Gb/s",
+            "Sum of their offered throughput; nothing where it is not known",
+        ),
+        Entry("accepted_gbps", "accepted throughput", "Gb/s", "Sum of their accepted throughput"),
+        Entry("latency_mean_ns", "mean latency", "ns", "Mean latency of their packets"),
+        Entry(
+            "latency_p99_ns",
+            "largest p99 latency of a flow",
+            "ns",
+            "99 % of the latencies are not larger, of the flow for which this is largest",
+        ),
+        Entry("jain", "fairness (Jain)", "", "Jain's fairness index over their accepted throughput"),
+    )
+}
+"""Columns of sums of flows by source, destination or group of hosts."""
+_SUM = re.compile(rf"(source|destination|group)\.(.+)\.({'|'.join(SUMS)})", re.DOTALL)
+
+
+def sum_parts(name: str) -> tuple[str, str, str] | None:
+    """Kind, key and column of the name of a sum of flows, `destination.H9.accepted_gbps`; None of other names."""
+    match = _SUM.fullmatch(name)
+    return None if match is None else (match[1], match[2], match[3])
+
+
 def key(name: str) -> Entry:
-    """A key of the summary by its dotted name. Of a key that the catalogue lacks the name is the label."""
+    """A key of the summary, or a sum of flows, by its dotted name. Of a key that the catalogue lacks the name is the
+    label.
+    """
     found = _keys()
     if name in found:
         return found[name]
+    if (parts := sum_parts(name)) is not None:
+        by, whose, column_of = parts
+        of = SUMS[column_of]
+        return dataclasses.replace(of, name=name, label=f"{of.label}, {by} {whose}")
     for pattern, entry in _patterns():
         if match := pattern.fullmatch(name):
             return dataclasses.replace(entry, name=name, label=f"{entry.label}, {', '.join(match.groups())}")

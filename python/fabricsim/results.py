@@ -17,7 +17,8 @@ from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
 from fabricsim.shares import destination_shares, final_destination_shares, rates_of_hosts
 from fabricsim.shown import Shown, in_folder
-from fabricsim.sums import groups_of, sums
+from fabricsim.spec import Experiment
+from fabricsim.sums import groups_in, sums, sums_over_time
 
 if TYPE_CHECKING:
     from fabricsim.native_types import NativeOutcome
@@ -111,8 +112,29 @@ class Result(Shown):
         Raises:
             InputError: `what` is none of these, or there are no groups.
         """
-        known = groups_of(str(self.manifest.get("experiment", ""))) if groups is None else groups
-        return sums(self.flows, what, known)
+        return sums(self.flows, what, self.groups if groups is None else groups)
+
+    def series_by(self, what: str, groups: Groups | None = None) -> pd.DataFrame:
+        """The table `series` summed up: a row for each time bin and source, destination, or pair of groups of hosts.
+
+        Columns: `time_ns` (begin of the bin), `source`, `destination`, or `source_group` and `destination_group`, and
+        `gbps`, the accepted throughput of all their flows, Gb/s. A key without packets in a bin may have no row for it.
+
+        Args:
+            what: "source", "destination" or "group".
+            groups: as of `by`.
+
+        Raises:
+            InputError: `what` is none of these, there are no groups, or the run kept no series of its flows.
+        """
+        if "series" not in self.frames or self.series.empty:
+            raise InputError("the run kept no series of its flows: they are too many, or none has packets")
+        return sums_over_time(self.series, what, self.groups if groups is None else groups)
+
+    @property
+    def groups(self) -> Groups:
+        """The groups of hosts of the experiment by name, with the values set on top of it."""
+        return groups_in(Experiment.from_manifest(self.manifest).written())
 
     @property
     def router_ports(self) -> pd.DataFrame:

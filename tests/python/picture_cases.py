@@ -165,6 +165,15 @@ def swept(**wanted: Any) -> SweepResult:
     return fs.sweep(fs.Experiment.from_text(SWEPT), jobs=1, **wanted)
 
 
+def summed(**wanted: Any) -> SweepResult:
+    """A sweep with sums of flows, of which one destination has more than the others."""
+    text = SWEPT + '[groups]\nleft = ["H(0,*"]\nmiddle = ["H(1,1)*"]\n'
+    text = text.replace(
+        'pattern = "uniform"', 'pattern = { hot-spot = { hosts = ["H(2,2).0"], fraction = 0.3 } }'
+    )
+    return fs.sweep(fs.Experiment.from_text(text), jobs=1, by=["destination", "group"], **wanted)
+
+
 def repeated(seeds: int, entries: tuple[str, ...] = ("incast", "victims of it")) -> SweepResult:
     """Repetitions with figures of entries, which differ by the seed."""
     result = swept(seeds=seeds)
@@ -268,6 +277,19 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "captured": lambda: plots.captured(packets(), title="Twelve packets"),
     "comparison": lambda: plots.comparison(compare([tree(), tree()])),
     "comparison, many flows": lambda: plots.comparison(many_flows()),
+    "by destination": lambda: plots.entries_by(tree(), "destination"),
+    "throughput by source": lambda: plots.throughput_by(tree(), "source"),
+    "comparison by destination": lambda: plots.comparison(compare([tree(), tree()]), by="destination"),
+    "sums over parameters": lambda: plots.sums_over_parameters(
+        summed(vary={LOAD: LOADS[:3], "switch.arbiter": ["round-robin", "oldest-first"]}),
+        "destination",
+        "latency_mean_ns",
+    ),
+    "sums of repetitions": lambda: plots.sums_over_parameters(summed(seeds=3), "group", "accepted_gbps"),
+    "sums of sets of seeds": lambda: plots.sets_of_seeds(
+        compare_repeated([summed(seeds=3), summed(seeds=3)], ["off", "on"], by="destination"),
+        by="destination",
+    ),
     "failures": lambda: plots.failures(failing()),
     "link loads": lambda: plots.link_loads(
         {"ftree": routed("ftree"), "minhop": routed("minhop")}, "Fat tree"

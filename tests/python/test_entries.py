@@ -215,7 +215,8 @@ def test_offered_is_shown_where_it_is_known_and_explained_where_it_is_not(
     [
         (("--by", "rack"), "--by rack: must be source, destination or group"),
         (("--by", "group", "--set", "groups={}", "--set", "traffic.0.sources=['H0']"), "has no [groups]"),
-        (("--by", "source", "--seeds", "2"), "leave out --seeds"),
+        (("--by", "grup"), "did you mean group?"),
+        (("--by", "group", "--set", "measure.flows=sources"), 'set measure.flows = "pairs"'),
     ],
 )
 def test_sums_that_are_refused(incast: Path, command: Command, options: tuple[str, ...], text: str) -> None:

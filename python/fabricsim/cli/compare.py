@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +16,8 @@ from fabricsim.cli.pictures import Drawing, LabelOption, StyleOption, WidthOptio
 from fabricsim.cli.repeated import repeat
 from fabricsim.cli.repeated_tables import of_entries, print_sets
 from fabricsim.cli.state import Json, Seeds, show
+from fabricsim.cli.sums import By, check_by
+from fabricsim.cli.sums_tables import print_compared_sums
 from fabricsim.compare import Comparison, compare_repeated, is_set, is_sweep
 from fabricsim.compare import compare as compare_runs
 from fabricsim.compare.comparison import MOST_RUNS
@@ -24,6 +27,7 @@ from fabricsim.errors import InputError
 from fabricsim.frames import missing
 from fabricsim.results import few_looks
 from fabricsim.run import load
+from fabricsim.sums import summed_by
 from fabricsim.sweep import SweepResult
 
 MOST_FLOWS = 16
@@ -38,6 +42,7 @@ _OF_ROUTERS = (".queueing_cycles", ".stalled_per_packet")
 def compare(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN...", help="Two or more run folders.")],
     seeds: Seeds = None,
+    by: By = None,
     json: Json = False,
     out: Annotated[
         Path | None,
@@ -56,23 +61,31 @@ def compare(
         raise InputError(
             f"{out}: pictures are {', '.join(FORMATS)}: choose a name that ends with one of them"
         )
+    sums = summed_by(by, "--by")
     pictures = drawing_if(out is not None, "--out", style, width, label)
     if seeds is not None or any(map(is_set, runs)):
-        _compare_sets(runs, seeds, json, out, pictures)
+        _compare_sets(runs, seeds, sums, json, out, pictures)
         return
     found = compare_runs(runs)
-    show(json, found.as_dict, lambda: print_comparison(found, output()))
+    for name in sums:
+        found.by(name)  # of runs without it, the message comes before all tables
+    show(json, lambda: found.as_dict(sums), lambda: print_comparison(found, output(), sums))
     if out is not None and pictures is not None:
         from fabricsim.plots import save  # noqa: PLC0415 - matplotlib takes long to import
         from fabricsim.plots.comparison import comparison  # noqa: PLC0415
 
         say = tell if json else output().print
         with pictures.look():
-            say(f"picture: {save(comparison(found), out)}")
+            say(f"picture: {save(comparison(found, by=sums[0] if sums else None), out)}")
 
 
 def _compare_sets(
-    runs: list[Path], seeds: int | None, json: bool, out: Path | None, pictures: Drawing | None
+    runs: list[Path],
+    seeds: int | None,
+    by: tuple[str, ...],
+    json: bool,
+    out: Path | None,
+    pictures: Drawing | None,
 ) -> None:
     """Sets of repetitions, those of runs created here."""
     if not 2 <= len(runs) <= MOST_RUNS:
@@ -87,8 +100,11 @@ def _compare_sets(
     labels = None if seeds is None else compare_runs(runs).labels
     sets: list[Path | SweepResult] = list(runs)
     if seeds is not None:
-        sets = [repeat(experiment_of(load(run)), seeds, out=None, force=False, memory=None) for run in runs]
-    found = compare_repeated(sets, labels)
+        experiments = [experiment_of(load(run)) for run in runs]
+        for experiment in experiments:
+            check_by(list(by), experiment)
+        sets = [repeat(each, seeds, out=None, force=False, memory=None, by=by) for each in experiments]
+    found = compare_repeated(sets, labels, by)
     show(json, found.as_dict, lambda: print_sets(found, output()))
     if out is not None and pictures is not None:
         from fabricsim.plots import save  # noqa: PLC0415 - matplotlib takes long to import
@@ -96,11 +112,11 @@ def _compare_sets(
 
         say = tell if json else output().print
         with pictures.look():
-            say(f"picture: {save(sets_of_seeds(found), out)}")
+            say(f"picture: {save(sets_of_seeds(found, by=by[0] if by else None), out)}")
 
 
-def print_comparison(found: Comparison, console: Console) -> None:
-    """Settings, flows and totals side by side."""
+def print_comparison(found: Comparison, console: Console, by: Sequence[str] = ()) -> None:
+    """Settings, sums `by`, flows and totals side by side."""
     marks = _marks(len(found.labels))
     for mark, label, run in zip(marks, found.labels, found.runs, strict=True):
         state = "" if run.status == "ok" else f", {run.status}"
@@ -111,6 +127,8 @@ def print_comparison(found: Comparison, console: Console) -> None:
     entries = of_entries(found.totals.index)
     if entries:
         console.print(_totals(found, marks, entries, "by entry: what differs"))
+    for name in by:
+        print_compared_sums(found, name, marks, console)
     if found.note:
         console.print(found.note, markup=False)
     else:

@@ -9,6 +9,7 @@ import typer
 
 from fabricsim.cli.console import output, tell
 from fabricsim.cli.pictures import FormatOption, LabelOption, StyleOption, WidthOption, drawing
+from fabricsim.sums import SUMMED_BY
 
 
 def plot(
@@ -23,7 +24,9 @@ def plot(
     metric: Annotated[
         list[str] | None,
         typer.Option(
-            "--metric", metavar="COLUMN", help="Of a sweep: draw this column over the parameters. Repeatable."
+            "--metric",
+            metavar="COLUMN",
+            help="Of a sweep: draw this column, with --by of sums, over the parameters. Repeatable.",
         ),
     ] = None,
     kind: Annotated[
@@ -33,6 +36,15 @@ def plot(
             metavar="NAME",
             help="Of a run: draw this picture: entries, throughput, links, heat-map, latency, congestion, routers, "
             "transport, completion, sequence, jobs, timeline, matrix. Repeatable.",
+        ),
+    ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--by",
+            metavar=f"<{'|'.join(SUMMED_BY)}>",
+            help="Draw sums of flows: of a run throughput and latency of each, of a sweep over its parameters. "
+            "Repeatable.",
         ),
     ] = None,
     begin: Annotated[
@@ -62,5 +74,5 @@ def plot(
 
     part = Part(begin, end, tuple(host or ()))
     with drawing(style, width, label).look():
-        for picture in plot_folder(run, out, format, metric, kind, part, switches, say=tell):
+        for picture in plot_folder(run, out, format, metric, kind, part, switches, by, say=tell):
             output().print(f"picture: {picture}", markup=False)

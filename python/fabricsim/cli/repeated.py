@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import typer
@@ -16,6 +17,7 @@ from fabricsim.errors import InputError
 from fabricsim.spec import Experiment
 from fabricsim.sweep import SweepResult
 from fabricsim.sweep import sweep as run_sweep
+from fabricsim.sweep.sums import NO_SUMS
 
 MOST_MESSAGES = 5
 """Messages of failed points that are reported."""
@@ -31,12 +33,13 @@ def run_repeated(
     memory: str | None,
     pictures: Drawing | None,
     bound: bool,
+    by: Sequence[str] = (),
 ) -> None:
     """Runs an experiment with several seeds, prints means with confidence intervals, writes the folder of a sweep.
 
-    `pictures`: how its pictures are drawn; None: not at all.
+    `pictures`: how its pictures are drawn; None: not at all. `by`: sums of flows.
     """
-    result = repeat(experiment, seeds, out=out, force=force, memory=memory, bound=bound)
+    result = repeat(experiment, seeds, out=out, force=force, memory=memory, bound=bound, by=by)
     assert result.folder is not None
     show(json, result.as_dict, lambda: print_repeated(result, output()))
     say = tell_results(result.folder, json)
@@ -50,7 +53,10 @@ def run_repeated(
         with pictures.look():
             for picture in save_sweep_plots(result, result.folder, pictures.format):
                 say(f"picture: {picture}")
-    if result.count("failed"):
+    lacking = [str(text) for text in result.points["message"] if str(text).startswith(NO_SUMS)]
+    if lacking:
+        complain(f"{len(lacking)} of {len(result.points)} runs have {lacking[0]}")
+    if result.count("failed") or lacking:
         raise typer.Exit(1)
     if result.count("deadlock"):
         tell(f"{result.count('deadlock')} of {seeds} runs came to a deadlock")
@@ -76,6 +82,7 @@ def repeat(
     force: bool,
     memory: str | None,
     bound: bool = False,
+    by: Sequence[str] = (),
 ) -> SweepResult:
     """The runs, with a bar of progress.
 
@@ -97,6 +104,7 @@ def repeat(
                 out=folder,
                 force=force,
                 bound=bound,
+                by=by,
                 on_point=on_point,
                 say=tell,
                 stop=interrupt.asked,

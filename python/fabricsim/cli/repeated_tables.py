@@ -7,11 +7,11 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from fabricsim.catalogue import FRACTION, Entry
 from fabricsim.cli.layout import key_heading, narrow, two_lines
-from fabricsim.cli.numbers import nanoseconds, percent, plain, significant
+from fabricsim.cli.numbers import plain
+from fabricsim.cli.repeated_cells import cells, joined, quantity
+from fabricsim.cli.sums_tables import print_repeated_sums, print_sweep_sums
 from fabricsim.compare import RepeatedComparison
-from fabricsim.frames import missing
 from fabricsim.lazy import pandas as pd
 from fabricsim.statistics import CONFIDENCE
 from fabricsim.sweep import SweepResult
@@ -35,6 +35,7 @@ def print_repeated(result: SweepResult, console: Console) -> None:
         console.print(_points(result, found, title) if result.varied else _quantities(found, title))
     if len(found) and result.varied and (table := _points_by_entry(result, found)) is not None:
         console.print(table)
+    print_sweep_sums(result, console)
     if failed := result.count("failed"):
         console.print(f"{failed} runs failed and are not in the means", style="yellow", markup=False)
 
@@ -89,6 +90,8 @@ def print_sets(found: RepeatedComparison, console: Console) -> None:
             row += [quantity(other["mean"], of), apart, other["verdict"]]
         table.add_row(of.label, *row)
     console.print(table)
+    for by in found.summed:
+        print_repeated_sums(found, by, marks, console)
     console.print(
         f"no difference: the {level} interval of the paired differences contains zero; more seeds may show one",
         markup=False,
@@ -115,7 +118,7 @@ def _points(result: SweepResult, found: pd.DataFrame, title: str) -> Table:
     for name in names:
         table.add_column(two_lines(entry_of(name)), justify="right")
     for given, rows in groups[:MOST_ROWS]:
-        table.add_row(*map(plain, given), *(_joined(rows.get(name), entry_of(name)) for name in names))
+        table.add_row(*map(plain, given), *(joined(rows.get(name), entry_of(name)) for name in names))
     return table
 
 
@@ -139,7 +142,7 @@ def _points_by_entry(result: SweepResult, found: pd.DataFrame) -> Table | None:
     for given, rows in groups[:shown]:
         for number, entry in enumerate(entries):
             point = map(plain, given) if number == 0 else ("" for _ in given)
-            cells_of = (_joined(rows.get(f"{entry}.{figure}"), entry_of(figure)) for figure in figures)
+            cells_of = (joined(rows.get(f"{entry}.{figure}"), entry_of(figure)) for figure in figures)
             table.add_row(*point, entry.partition(".")[2], *cells_of)
     return table
 
@@ -156,23 +159,3 @@ def _groups(
         )
         for values, group in groups
     ]
-
-
-def _joined(row: dict[Any, Any] | None, of: Entry) -> str:
-    return "-" if row is None else " ± ".join(cells(row, of))
-
-
-def cells(row: dict[Any, Any], of: Entry) -> tuple[str, str]:
-    """A mean, and half of its confidence interval."""
-    return quantity(row["mean"], of), quantity((row["high"] - row["low"]) / 2, of)
-
-
-def quantity(value: Any, of: Entry) -> str:
-    """A value with its unit; a dash for none."""
-    if missing(value):
-        return "-"
-    if of.unit == FRACTION:
-        return f"{value:.2%}" if abs(value) < 0.1 else percent(value)
-    if of.unit == "ns":
-        return nanoseconds(value) if value >= 0.0 else f"-{nanoseconds(-value)}"
-    return f"{significant(value)}{f' {of.unit}' if of.unit else ''}"

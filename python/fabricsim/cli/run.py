@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -24,7 +25,7 @@ from fabricsim.cli.state import (
     tell_results,
     warn,
 )
-from fabricsim.cli.sums import By, Sums, check_by, print_sums, sums_as_dict
+from fabricsim.cli.sums import By, SumsOf, check_by
 from fabricsim.cli.swept import read_single
 from fabricsim.cli.tables import print_result
 from fabricsim.errors import FabricsimError, InputError
@@ -68,7 +69,7 @@ def run(
     of_options = {"seed": seed, "run.threads": threads}
     on_top = [f"{key}={value}" for key, value in of_options.items() if value is not None]
     experiment = read_single(file, [*(set or []), *on_top])
-    sums = check_by(by, experiment, seeds)
+    sums = check_by(by, experiment)
     warnings = warn(experiment)
     if seeds is not None:
         from fabricsim.cli.repeated import run_repeated  # noqa: PLC0415 - most runs are single
@@ -82,6 +83,7 @@ def run(
             memory=memory,
             pictures=pictures,
             bound=bound,
+            by=sums,
         )
         return
     failed: NotStoredError | None = None
@@ -102,16 +104,19 @@ def run(
                 )
         except NotStoredError as error:
             failed, result = error, error.result
-    unreached = _print(experiment, result, warnings, sums, bound=bound, json=json)
+    found = SumsOf(result, sums)
+    unreached = _print(experiment, result, warnings, found, bound=bound, json=json)
     if failed is not None:
         raise failed
     if unreached is not None:
         raise unreached
-    _finish(result, json, pictures)
+    _finish(result, json, pictures, list(found.tables))
+    if found.unknown is not None:
+        raise found.unknown
 
 
 def _print(
-    experiment: Experiment, result: Result, warnings: list[str], sums: Sums, *, bound: bool, json: bool
+    experiment: Experiment, result: Result, warnings: list[str], sums: SumsOf, *, bound: bool, json: bool
 ) -> InputError | None:
     """Prints a run, and with `bound` what part of its bound it reached; returns the reason if that is not known."""
     part, unknown = None, None
@@ -129,18 +134,19 @@ def _print(
             "hottest_links": as_dicts(result),
             "warnings": warnings,
             **({} if part is None else {"bound": part}),
-            **sums_as_dict(result, sums),
+            **sums.as_dict(),
         },
         lambda: print_result(result, output(), said=warnings),
     )
     if not json:
-        print_sums(result, sums, output())
+        sums.print(output())
     if part is not None and not json:
         print_reached(part, output())
     return unknown
 
 
-def _finish(result: Result, json: bool, pictures: Drawing | None) -> None:
+def _finish(result: Result, json: bool, pictures: Drawing | None, by: Sequence[str]) -> None:
+    """`by`: sums of flows that are drawn."""
     assert result.folder is not None
     say = tell_results(result.folder, json)
     if (report := result.manifest.get("capture")) and not json:
@@ -150,10 +156,11 @@ def _finish(result: Result, json: bool, pictures: Drawing | None) -> None:
         for line in notes(report):
             say(f"  {line}")
     if pictures is not None:
-        from fabricsim.plots import save_plots  # noqa: PLC0415 - matplotlib takes long to import
+        from fabricsim.plots import save_plots, save_sum_plots  # noqa: PLC0415 - matplotlib takes long to import
 
         with pictures.look():
-            for picture in save_plots(result, result.folder, pictures.format):
+            drawn = save_plots(result, result.folder, pictures.format)
+            for picture in [*drawn, *save_sum_plots(result, result.folder, by, pictures.format)]:
                 say(f"picture: {picture}")
     if defect := result.manifest["summary"].get("defect"):
         raise FabricsimError(f"a defect of the simulator, please report it: {defect}")

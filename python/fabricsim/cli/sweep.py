@@ -49,6 +49,7 @@ from fabricsim.cli.state import (
     tell_results,
     warn,
 )
+from fabricsim.cli.sums import By, check_by
 from fabricsim.cli.sweep_tables import print_sweep
 from fabricsim.errors import InputError
 from fabricsim.spec import Experiment
@@ -56,6 +57,7 @@ from fabricsim.sweep import Executor, SweepResult
 from fabricsim.sweep import sweep as run_sweep
 from fabricsim.sweep.bounds import NO_BOUND
 from fabricsim.sweep.schedule import first_point
+from fabricsim.sweep.sums import NO_SUMS
 from fabricsim.sweep.table import BOUND
 
 Vary = Annotated[
@@ -120,6 +122,7 @@ def sweep(
         bool,
         typer.Option("--bound", help="Add what part of the largest possible throughput each point reached."),
     ] = False,
+    by: By = None,
     plot: Metrics = None,
     format: FormatOption = "png",
     style: StyleOption = "screen",
@@ -149,8 +152,11 @@ def sweep(
         "saturation": saturation_search(saturation, load, tolerance, between, latency_factor, per_round),
         "precision": requested_precision(precision, most_seeds),
     }
-    warn(first_point(experiment, points))
-    kept = {"memory": memory, "force": force, "bound": bound}
+    first = first_point(experiment, points)
+    warn(first)
+    of_metrics = [parts[0] for name in plot or () if (parts := catalogue.sum_parts(name))]
+    sums = check_by([*(by or ()), *of_metrics], first)
+    kept = {"memory": memory, "force": force, "bound": bound, "by": sums}
     result, stopped = _swept(experiment, points, executor(jobs, dask, slurm, slurm_option), out, kept)
     show(json, result.as_dict, lambda: print_sweep(result, output()))
     assert result.folder is not None
@@ -190,7 +196,7 @@ def _check_metrics(metrics: Sequence[str], given: Sequence[str]) -> None:
         InputError: a metric is neither a quantity of results nor a parameter.
     """
     for name in metrics:
-        if catalogue.is_known(name) or name in (BOUND, "wall_s", "seed"):
+        if catalogue.is_known(name) or catalogue.sum_parts(name) or name in (BOUND, "wall_s", "seed"):
             continue
         plain = re.sub(r"_(ns|gbps|bytes)$", "", name)  # a parameter's column of numbers
         if "." in name and any(plain in text for text in given):
@@ -217,7 +223,8 @@ def _finish(
         done = f"{len(result.points)}{of} points are done"
         tell(f"{done}{', but not all of their bounds' if stopped else ''}; give --out {folder} to go on")
         raise typer.Exit(INTERRUPTED)
-    failed, stuck, unbounded = result.count("failed"), result.count("deadlock"), _unbounded(result)
+    failed, stuck = result.count("failed"), result.count("deadlock")
+    lacking = [found for what in (NO_BOUND, NO_SUMS) if (found := _lacking(result, what))]
     if failed < len(result.points):
         from fabricsim.plots import save_sweep_plots  # noqa: PLC0415 - matplotlib takes long to import
 
@@ -226,15 +233,15 @@ def _finish(
                 say(f"picture: {picture}")
     if failed:
         complain(f"{failed} of {len(result.points)} points failed: see their messages in the table")
-    if unbounded:
-        complain(f"{len(unbounded)} of {len(result.points)} points have {unbounded[0]}")
-    if failed or unbounded:
+    for messages in lacking:
+        complain(f"{len(messages)} of {len(result.points)} points have {messages[0]}")
+    if failed or lacking:
         raise typer.Exit(1)
     if stuck:
         tell(f"{stuck} of {len(result.points)} points came to a deadlock")
         raise typer.Exit(EXIT_CODES["deadlock"])
 
 
-def _unbounded(result: SweepResult) -> list[str]:
-    """Messages of points whose bound could not be computed."""
-    return [str(text) for text in result.points["message"] if str(text).startswith(NO_BOUND)]
+def _lacking(result: SweepResult, what: str) -> list[str]:
+    """Messages of points whose bound, or sums, could not be computed: those that begin with `what`."""
+    return [str(text) for text in result.points["message"] if str(text).startswith(what)]

@@ -12,6 +12,7 @@ from fabricsim.cli.numbers import fixed, plain
 from fabricsim.cli.numbers import shown as shown_as
 from fabricsim.cli.repeated_tables import print_repeated
 from fabricsim.cli.schedule_tables import print_precision, print_search
+from fabricsim.cli.sums_tables import print_sweep_sums
 from fabricsim.sweep import SweepResult
 from fabricsim.sweep.table import BOUND
 from fabricsim.sweep.table import entry as entry_of
@@ -38,6 +39,7 @@ def print_sweep(result: SweepResult, console: Console) -> None:
     """Points and saturation of a sweep; of a search for saturation, what it found."""
     if result.is_search:
         print_search(result, console)
+        print_sweep_sums(result, console)
         return
     if result.repeated:
         print_repeated(result, console)
@@ -62,6 +64,7 @@ def print_sweep(result: SweepResult, console: Console) -> None:
         cells = [plain(row[key]) for key in result.parameters]
         table.add_row(*cells, *(shown_as(row[entry.name], entry) for entry in known))
     console.print(table)
+    print_sweep_sums(result, console)
     _print_saturation(result, console)
 
 

@@ -9,12 +9,15 @@ from typing import Any, cast
 
 from fabricsim.compare.flows import PAIR, flows_beside, flows_missing, nothing_in_common
 from fabricsim.compare.settings import differences, labels
+from fabricsim.compare.sums import sums_beside
 from fabricsim.compare.totals import totals_beside
 from fabricsim.errors import InputError
+from fabricsim.hosts import Groups
 from fabricsim.lazy import pandas as pd
 from fabricsim.results import Result, finite
 from fabricsim.run import load
 from fabricsim.shown import Shown
+from fabricsim.sums import keys_of, summed_by
 
 MOST_RUNS = 12
 """More are a sweep."""
@@ -56,8 +59,24 @@ class Comparison(Shown):
         """One quantity of the flows: a column for each run."""
         return cast("pd.DataFrame", self.flows[name])
 
-    def as_dict(self) -> dict[str, Any]:
-        """The output of `fabricsim compare --json`."""
+    def by(self, what: str, groups: Groups | None = None) -> pd.DataFrame:
+        """Flows summed up: a row for each source, destination, or pair of groups of hosts that any of the runs has.
+
+        Columns have two levels, quantity and run: those of `Result.by` (throughput in Gb/s, latency in ns), and
+        `ratio`, accepted throughput over that of the first run.
+
+        Args:
+            what: "source", "destination" or "group".
+            groups: of "group": lists of hosts by name; by default those of each run's experiment.
+
+        Raises:
+            InputError: `what` is none of these, or a run has no such sums.
+        """
+        summed_by(what)
+        return sums_beside(self.runs, self.labels, what, groups)
+
+    def as_dict(self, by: Sequence[str] = ()) -> dict[str, Any]:
+        """The output of `fabricsim compare --json`. `by`: names of sums."""
         runs = [
             {
                 "label": label,
@@ -77,14 +96,26 @@ class Comparison(Shown):
             }
             for pair in self.flows.index
         ]
-        tables = {
+        tables: dict[str, Any] = {
             name: {str(key): list(row) for key, row in zip(frame.index, frame.to_numpy(), strict=True)}
             for name, frame in (("differences", self.differences), ("totals", self.totals))
         }
+        if by:
+            tables["by"] = {name: _as_lists(self.by(name), name) for name in by}
         return cast(
             "dict[str, Any]",
             finite({"runs": runs, **tables, "flows": flows, "missing": self.missing, "note": self.note}),
         )
+
+
+def _as_lists(table: pd.DataFrame, by: str) -> list[dict[str, Any]]:
+    """A record for each row: its keys, and of each quantity a list with a value for each run."""
+    quantities = list(dict.fromkeys(table.columns.get_level_values(0)))
+    return [
+        dict(zip(keys_of(by), key if isinstance(key, tuple) else (key,), strict=True))
+        | {name: table.loc[[key], name].to_numpy()[0].tolist() for name in quantities}
+        for key in table.index
+    ]
 
 
 def compare(runs: Sequence[str | Path | Result]) -> Comparison:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from fabricsim.compare.settings import setting_labels
+from fabricsim.compare.sums import sums_by_seed
 from fabricsim.errors import FabricsimError, InputError
 from fabricsim.lazy import pandas as pd
 from fabricsim.results import Result, finite
 from fabricsim.shown import Shown
 from fabricsim.statistics import CONFIDENCE, difference, estimate
 from fabricsim.store import read_manifest
+from fabricsim.sums import keys_of, summed_by
 from fabricsim.sweep import SweepResult, load_sweep
 from fabricsim.sweep.repeated import SEED, metrics
 
@@ -46,6 +48,27 @@ class RepeatedComparison(Shown):
     """A row for each quantity and set: mean and its confidence interval, difference from the first set and its interval
     (paired Student's t), `verdict`."""
     confidence: float = CONFIDENCE
+    sums: Mapping[str, pd.DataFrame] = field(default_factory=dict, repr=False)
+    """Tables of `by` by name."""
+
+    @property
+    def summed(self) -> list[str]:
+        """Names of the sums of flows that are compared."""
+        return list(self.sums)
+
+    def by(self, what: str) -> pd.DataFrame:
+        """Sums of flows: a row for each source, destination, or pair of groups of hosts, each quantity and each set.
+
+        Columns: the keys, `metric` (a column of `Result.by`: throughput in Gb/s, latency in ns), then those of
+        `quantities`: mean and interval, difference from the first set and its interval, `verdict`.
+
+        Raises:
+            InputError: `what` is no name of a sum, or these are not compared.
+        """
+        summed_by(what)
+        if what not in self.sums:
+            raise InputError(f"sums by {what} are not compared: give by={what!r} (--by {what})")
+        return self.sums[what]
 
     @property
     def settings(self) -> list[str]:
@@ -64,16 +87,26 @@ class RepeatedComparison(Shown):
             "confidence": self.confidence,
             "quantities": self.quantities.to_dict("records"),
         }
+        if self.sums:
+            plain["by"] = {name: table.to_dict("records") for name, table in self.sums.items()}
         return {key: finite(value) for key, value in plain.items()}
 
 
 def compare_repeated(
-    sets: Sequence[str | Path | SweepResult], labels: Sequence[str] | None = None
+    sets: Sequence[str | Path | SweepResult],
+    labels: Sequence[str] | None = None,
+    by: str | Sequence[str] | None = None,
 ) -> RepeatedComparison:
     """Sets of repetitions: folders of `run --seeds`, or sweeps in memory in which only the seed differs.
 
+    Args:
+        sets: folders or sweeps, two or more.
+        labels: a name for each.
+        by: sums of flows to compare as well: "source", "destination", "group", or several of them. All sets need them
+            (`fs.sweep(..., by=...)`, `run --seeds N --by`).
+
     Raises:
-        InputError: one is no such set, or they have fewer than two seeds in common.
+        InputError: one is no such set, they have fewer than two seeds in common, or one has no such sums.
     """
     found = [one if isinstance(one, SweepResult) else load_sweep(one) for one in sets]
     for one in found:
@@ -97,7 +130,28 @@ def compare_repeated(
                 _row(quantity, label, table.loc[common], first)
                 for label, table in zip(names, tables, strict=True)
             ]
-    return RepeatedComparison(names, found, common, pd.DataFrame(rows, columns=list(_COLUMNS)))
+    sums = {name: _sums(found, names, common, name) for name in summed_by(by)}
+    return RepeatedComparison(names, found, common, pd.DataFrame(rows, columns=list(_COLUMNS)), sums=sums)
+
+
+def _sums(sets: Sequence[SweepResult], labels: Sequence[str], seeds: Sequence[int], by: str) -> pd.DataFrame:
+    """The table of `RepeatedComparison.by`."""
+    tables = [sums_by_seed(one, by).reindex(list(seeds)) for one in sets]
+    columns: list[tuple[str, ...]] = [tuple(column) for table in tables for column in table.columns]
+    columns = list(dict.fromkeys(columns))
+    # A key that a set does not have has no values there.
+    tables = [table.reindex(columns=pd.MultiIndex.from_tuples(columns)) for table in tables]
+    keys = keys_of(by)
+    rows = []
+    for column in columns:
+        metric, *key = column
+        if not any(table[column].notna().any() for table in tables):
+            continue
+        for label, table in zip(labels, tables, strict=True):
+            row = _row(column, label, table, tables[0])
+            del row["quantity"]
+            rows.append({**dict(zip(keys, key, strict=True)), "metric": metric, **row})
+    return pd.DataFrame(rows, columns=[*keys, "metric", *_COLUMNS[1:]])
 
 
 def is_set(run: object) -> bool:
@@ -135,7 +189,7 @@ def _labels(sets: Sequence[SweepResult]) -> list[str]:
     return [f"{name} #{place}" for place, name in enumerate(names, 1)]
 
 
-def _row(quantity: str, label: str, table: pd.DataFrame, first: pd.DataFrame) -> dict[str, Any]:
+def _row(quantity: Any, label: str, table: pd.DataFrame, first: pd.DataFrame) -> dict[str, Any]:
     ours, theirs = table[quantity].astype(float), first[quantity].astype(float)
     mean = estimate(ours.tolist())
     apart = difference(ours.tolist(), theirs.tolist())

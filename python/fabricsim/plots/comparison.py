@@ -19,15 +19,19 @@ from fabricsim.errors import InputError
 from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
 from fabricsim.plots.entities import (
+    OTHERS,
+    Keys,
     coarse,
     end_of,
     entries_of,
     entry_colours,
     flow_names,
     holds_enough,
+    key_names,
     steps,
     totals_of_entries,
     whole_bins,
+    wide_by,
 )
 from fabricsim.plots.theme import head, legend, line_look, new_figure, panel_title, style, time_scale
 from fabricsim.results import Result
@@ -41,32 +45,24 @@ MOST_COLUMNS = 4
 """Panels beside each other."""
 MOST_WRITTEN = 6
 """Bars beside each other that have their number written on them."""
-_REST = "0.6"
+_NO_SERIES = "these runs kept no series of their flows, so there is nothing to draw: there are too many"
 
 
-def comparison(found: Comparison, most_flows: int = MOST_FLOWS) -> Figure:
+def comparison(found: Comparison, most_flows: int = MOST_FLOWS, by: str | None = None) -> Figure:
     """A column for each run: accepted throughput of the common flows over time, below it their shares of their
     destinations' links in the last tenth. All columns have the same axes and one legend.
 
     Beyond `most_flows`, those with the largest throughput and the mean of the others are drawn. If these have hardly a
     packet in a bin, a line is the total of an entry of the traffic list, of all its flows.
 
+    `by`: "source", "destination" or "group": a line is a sum of flows, and below are the accepted throughputs of the
+    measurement; of many, the largest and the smallest, and the mean of the others.
+
     Raises:
-        InputError: no flow is in all runs, or no run kept a series.
+        InputError: no flow is in all runs, no run kept a series, or a run has no such sums.
     """
-    if found.note:
-        raise InputError(f"{found.note}, so there is no throughput of flows to draw")
-    series = found.series
-    if series.empty:
-        raise InputError(
-            "these runs kept no series of their flows, so there is nothing to draw: there are too many"
-        )
-    wide = series.assign(flow=flow_names(series)).pivot_table(
-        index="time_ns", columns=["run", "flow"], values="gbps", aggfunc="sum", sort=False
-    )
-    wide = wide.sort_index()
-    drawn = _drawn(found, wide, most_flows)
-    scale, unit = time_scale(max(drawn.ends.values()))
+    drawn = _drawn_flows(found, most_flows) if by is None else _drawn_sums(found, by)
+    scale, unit = time_scale(max(drawn.ends.values(), default=1.0))
     count = len(found.labels)
     columns = min(count, MOST_COLUMNS)
     bands = math.ceil(count / columns)
@@ -107,6 +103,8 @@ class _Drawn:
     shares: dict[str, pd.Series[float]]
     """Shares of the destinations' links by run; of an entry, the mean of its common flows."""
     shares_label: str
+    is_share: bool = True
+    """False if these are throughputs, Gb/s."""
 
     @property
     def others(self) -> int:
@@ -114,8 +112,39 @@ class _Drawn:
         return len(next(iter(self.shares.values()))) - len(self.shown)
 
 
-def _drawn(found: Comparison, wide: pd.DataFrame, most: int) -> _Drawn:
+def _drawn_sums(found: Comparison, by: str) -> _Drawn:
+    """Sums of flows by source, destination or group of hosts."""
+    table = found.by(by)
+    names = key_names(table.index.to_frame(index=False), by).tolist()
+    rates = {
+        label: pd.Series(table["accepted_gbps", label].to_numpy(float), index=names) for label in found.labels
+    }
+    keys = Keys.of(pd.concat(rates.values(), axis=1).mean(axis=1))
+    ends, kept = {}, {}
+    for label, run in zip(found.labels, found.runs, strict=True):
+        if "series" in run.frames and len(run.series):
+            wide = wide_by(run, by)
+            ends[label] = end_of(wide, run)
+            kept[label] = whole_bins(wide, ends[label])
+    if not kept:
+        raise InputError(_NO_SERIES)
+    flows = {label: run.frames.get("flows") for label, run in zip(found.labels, found.runs, strict=True)}
+    looks = [{"color": colour, "linewidth": 2.5} for colour in keys.colours.values()]
+    bins = _coarse(kept, flows, keys.shown)
+    return _Drawn(by, keys.shown, looks, bins, ends, rates, "accepted\nthroughput (Gb/s)", is_share=False)
+
+
+def _drawn_flows(found: Comparison, most: int) -> _Drawn:
     """The flows; if these are many with hardly a packet in a bin, entries of the traffic list."""
+    if found.note:
+        raise InputError(f"{found.note}, so there is no throughput of flows to draw")
+    series = found.series
+    if series.empty:
+        raise InputError(_NO_SERIES)
+    wide = series.assign(flow=flow_names(series)).pivot_table(
+        index="time_ns", columns=["run", "flow"], values="gbps", aggfunc="sum", sort=False
+    )
+    wide = wide.sort_index()
     names = flow_names(found.flows.index.to_frame(index=False)).tolist()
     kept = wide.columns.get_level_values(0)
     ends, tables = {}, {}
@@ -193,7 +222,7 @@ def _lines(axes: Axes, drawn: _Drawn, label: str, scale: float) -> None:
             steps(axes, table[name], end, scale, **look)
     rest = table.drop(columns=drawn.shown, errors="ignore")
     if rest.shape[1]:
-        steps(axes, rest.mean(axis=1), end, scale, color=_REST, linewidth=2.5)
+        steps(axes, rest.mean(axis=1), end, scale, color=OTHERS, linewidth=2.5)
 
 
 def _bars(axes: Axes, drawn: _Drawn, label: str) -> None:
@@ -203,14 +232,16 @@ def _bars(axes: Axes, drawn: _Drawn, label: str) -> None:
     rest = shares.drop(drawn.shown)
     if len(rest):
         heights.append(rest.mean())
-        colours.append(_REST)
+        colours.append(OTHERS)
     bars = axes.bar(range(len(heights)), heights, color=colours, width=0.75)
     if len(heights) <= MOST_WRITTEN:
-        texts = ["" if math.isnan(height) else f"{height:.0%}" for height in heights]
+        form = "{:.0%}" if drawn.is_share else "{:.3g}"
+        texts = ["" if math.isnan(height) else form.format(height) for height in heights]
         axes.bar_label(bars, texts, fontsize="small")
     axes.set_xticks([])
     axes.margins(y=0.15)
-    axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    if drawn.is_share:
+        axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
 
 
 def _share_axes(grid: npt.NDArray[np.object_], unit: str, shares: str) -> None:
@@ -236,5 +267,5 @@ def _legend(drawn: _Drawn) -> list[Line2D]:
         Line2D([], [], label=name, **look) for name, look in zip(drawn.shown, drawn.looks, strict=True)
     ]
     if drawn.others:
-        handles.append(Line2D([], [], label=f"mean of {drawn.others} others", color=_REST, linewidth=2.5))
+        handles.append(Line2D([], [], label=f"mean of {drawn.others} others", color=OTHERS, linewidth=2.5))
     return handles

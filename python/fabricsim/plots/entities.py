@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -12,6 +13,7 @@ from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
 from fabricsim.plots.theme import COLOURS, LOOKS, line_look
 from fabricsim.results import Result
+from fabricsim.sums import keys_of
 
 FEWEST_PACKETS = 10
 """Packets of a flow that a bin of a picture holds, unless it has too few bins then."""
@@ -20,6 +22,10 @@ FEWEST_OF_LINES = 2
 """Packets of a flow in a bin below which lines of flows are pulses."""
 MOST_LINES = 12
 """Flows that are drawn one by one."""
+MOST_KEYS = len(COLOURS)
+"""Sources, destinations or groups that are drawn one by one: each has a colour."""
+OTHERS = "0.6"
+"""Colour of the mean of the others."""
 
 
 def flow_names(table: pd.DataFrame) -> pd.Series[str]:
@@ -27,6 +33,60 @@ def flow_names(table: pd.DataFrame) -> pd.Series[str]:
     source, destination = table["source"].astype(str), table["destination"].astype(str)
     alone = destination.isin(["", "*"])
     return source.where(alone, source + " → " + destination)
+
+
+def key_names(table: pd.DataFrame, by: str) -> pd.Series[str]:
+    """Key of each row of a table of sums: a host's name, or `senders → others`."""
+    ends = [table[key].astype(str) for key in keys_of(by)]
+    return ends[0] if len(ends) == 1 else ends[0] + " → " + ends[1]
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Sources, destinations or pairs of groups that are drawn one by one, the largest throughput first."""
+
+    shown: list[str]
+    others: int
+    """Number of those that are not."""
+
+    @classmethod
+    def of(cls, rates: pd.Series[float]) -> Keys:
+        """Of throughputs by name: all, or the largest and the smallest, half of `MOST_KEYS` each."""
+        names = [str(name) for name in rates.sort_values(ascending=False, kind="stable").index]
+        if len(names) <= MOST_KEYS:
+            return cls(names, 0)
+        small = MOST_KEYS // 2
+        return cls([*names[: MOST_KEYS - small], *names[-small:]], len(names) - MOST_KEYS)
+
+    @property
+    def colours(self) -> dict[str, str]:
+        """A colour for each."""
+        return dict(zip(self.shown, COLOURS, strict=False))
+
+    @property
+    def others_label(self) -> str:
+        """Name of the mean of the others."""
+        return f"mean of {self.others:,} others"
+
+
+def rates_by(result: Result, by: str) -> pd.Series[float]:
+    """Accepted throughput of each source, destination or pair of groups by name, Gb/s."""
+    table = result.by(by).reset_index()
+    return pd.Series(table["accepted_gbps"].to_numpy(float), index=key_names(table, by))
+
+
+def wide_by(result: Result, by: str) -> pd.DataFrame:
+    """Throughput over time of each source, destination or pair of groups, Gb/s. A row is a bin, a column a key.
+
+    Raises:
+        InputError: the run kept no series, or has no such sums.
+    """
+    table = result.series_by(by)
+    wide = table.assign(key=key_names(table, by)).pivot_table(
+        index="time_ns", columns="key", values="gbps", aggfunc="sum", fill_value=0.0, sort=False
+    )
+    known: list[Hashable] = list(dict.fromkeys([*wide.columns, *rates_by(result, by).index]))
+    return wide.sort_index().reindex(columns=known, fill_value=0.0)
 
 
 def largest(wide: pd.DataFrame, most: int = MOST_LINES) -> list[str]:

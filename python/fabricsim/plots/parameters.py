@@ -13,6 +13,7 @@ from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
+from fabricsim import catalogue
 from fabricsim.catalogue import Entry
 from fabricsim.errors import InputError
 from fabricsim.lazy import numpy as np
@@ -34,6 +35,7 @@ from fabricsim.results import column_notes
 from fabricsim.statistics import CONFIDENCE
 from fabricsim.sweep import SweepResult
 from fabricsim.sweep.repeated import half_widths, of_column
+from fabricsim.sweep.sums import with_sum
 from fabricsim.sweep.table import entry
 
 MOST_LINES = 12
@@ -50,7 +52,7 @@ LOG_FROM = 10.0
 
 
 @dataclass(frozen=True)
-class _Way:
+class Way:
     """A parameter, or several that vary together, as an axis of a picture."""
 
     label: str
@@ -68,11 +70,13 @@ def over_parameters(result: SweepResult, metric: str) -> Figure:
     Raises:
         InputError: there is no such metric, or no point to draw.
     """
+    if catalogue.sum_parts(metric) is not None:
+        result = with_sum(result, metric)
     _require(result, metric)
     rows = result.points.dropna(subset=[metric]).reset_index(drop=True)
     if rows.empty:
         raise InputError(f"this sweep has no point with {metric}, so there is nothing to draw")
-    ways = [way for way in _ways(result, rows) if way.size > 1]
+    ways = [way for way in ways_of(result, rows) if way.size > 1]
     with style():
         figure = _figure(result, rows, metric, ways)
         note = f" (mean of {len(result.seeds)} seeds, {CONFIDENCE:.0%} confidence)" if result.repeated else ""
@@ -95,9 +99,10 @@ def _require(result: SweepResult, metric: str) -> None:
         raise InputError(f"this sweep has no metric {metric!r}; there are: {', '.join(known)}{hint}")
 
 
-def _ways(result: SweepResult, rows: pd.DataFrame) -> list[_Way]:
+def ways_of(result: SweepResult, rows: pd.DataFrame) -> list[Way]:
+    """The parameters of a sweep but the seeds of repetitions, with their values in `rows`."""
     kinds = [axis["kind"] for axis in result.manifest.get("axes", ())] or ["grid"] * len(result.axes)
-    ways: list[_Way] = []
+    ways: list[Way] = []
     for kind, keys in zip(kinds, result.axes, strict=True):
         if kind == "seeds":
             continue
@@ -107,22 +112,22 @@ def _ways(result: SweepResult, rows: pd.DataFrame) -> list[_Way]:
             each = [_way(result, rows, key) for key in keys]
             first = max(each, key=lambda way: (way.numeric, way.size))
             rest = ", ".join(way.label for way in each if way is not first)
-            ways.append(_Way(f"{first.label}\nwith {rest}", first.values, first.numeric))
+            ways.append(Way(f"{first.label}\nwith {rest}", first.values, first.numeric))
         else:
             texts = rows[keys].map(str).agg("\n".join, axis=1)
-            ways.append(_Way("\n".join(map(words, keys)), texts, numeric=False))
+            ways.append(Way("\n".join(map(words, keys)), texts, numeric=False))
     return ways
 
 
-def _way(result: SweepResult, rows: pd.DataFrame, key: str) -> _Way:
+def _way(result: SweepResult, rows: pd.DataFrame, key: str) -> Way:
     name = result.numeric(key)
     values = rows[name]
     numeric = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
     unit = column_notes(result.points)[name][0]
-    return _Way(axis_label(Entry(key, words(key), unit)), values if numeric else values.map(str), numeric)
+    return Way(axis_label(Entry(key, words(key), unit)), values if numeric else values.map(str), numeric)
 
 
-def _figure(result: SweepResult, rows: pd.DataFrame, metric: str, ways: list[_Way]) -> Figure:
+def _figure(result: SweepResult, rows: pd.DataFrame, metric: str, ways: list[Way]) -> Figure:
     is_drawn = any(axis["kind"] == "random" for axis in result.manifest.get("axes", ()))
     unit = column_notes(result.points)[metric][0]
     label = axis_label(Entry(metric, entry(metric).label, unit))
@@ -140,13 +145,13 @@ def _figure(result: SweepResult, rows: pd.DataFrame, metric: str, ways: list[_Wa
     return _panels(rows, metric, ways, label)
 
 
-def _fits_map(rows: pd.DataFrame, ways: Sequence[_Way]) -> bool:
+def _fits_map(rows: pd.DataFrame, ways: Sequence[Way]) -> bool:
     big_enough = all(way.size >= least for way, least in zip(ways, FEWEST_FOR_MAP, strict=True))
     return all(way.numeric for way in ways) and big_enough and len(rows) == ways[0].size * ways[1].size
 
 
 def _lines(
-    rows: pd.DataFrame, metric: str, x: _Way, others: Sequence[_Way], label: str, *, repeated: bool = False
+    rows: pd.DataFrame, metric: str, x: Way, others: Sequence[Way], label: str, *, repeated: bool = False
 ) -> Figure:
     figure = new_figure(7.0, 4.2)
     axes = figure.add_subplot()
@@ -179,7 +184,7 @@ def _lines(
                 order["x"], order[metric], "o", markersize=sized(5), color=colour, label=str(name) or None
             )
     _mark_deadlocks(axes, rows, metric, x)
-    _finish(axes, x, rows[metric], label)
+    finish(axes, x, rows[metric], label)
     if axes.get_legend_handles_labels()[1]:
         legend(figure)
     return figure
@@ -202,7 +207,7 @@ def _bars(
     return figure
 
 
-def _map(values: pd.Series[Any], ways: Sequence[_Way], label: str) -> Figure:
+def _map(values: pd.Series[Any], ways: Sequence[Way], label: str) -> Figure:
     table = pd.DataFrame({"y": ways[0].values, "x": ways[1].values, "value": values})
     wide = table.pivot_table(index="y", columns="x", values="value")
     figure = new_figure(7.0, 5.0)
@@ -227,7 +232,7 @@ def _short(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
-def _panels(rows: pd.DataFrame, metric: str, ways: Sequence[_Way], label: str) -> Figure:
+def _panels(rows: pd.DataFrame, metric: str, ways: Sequence[Way], label: str) -> Figure:
     ways = ways[:MOST_PANELS]
     across = min(3, len(ways))
     down = math.ceil(len(ways) / across)
@@ -240,11 +245,11 @@ def _panels(rows: pd.DataFrame, metric: str, ways: Sequence[_Way], label: str) -
         way = ways[number]
         axes.plot(way.values, rows[metric], "o", markersize=sized(3), color=COLOURS[0], alpha=0.6)
         _mark_deadlocks(axes, rows, metric, way)
-        _finish(axes, way, rows[metric], label if number % across == 0 else "")
+        finish(axes, way, rows[metric], label if number % across == 0 else "")
     return figure
 
 
-def _mark_deadlocks(axes: Axes, rows: pd.DataFrame, metric: str, x: _Way) -> None:
+def _mark_deadlocks(axes: Axes, rows: pd.DataFrame, metric: str, x: Way) -> None:
     stuck = rows["status"] == "deadlock"
     if stuck.any():
         axes.plot(
@@ -258,7 +263,8 @@ def _mark_deadlocks(axes: Axes, rows: pd.DataFrame, metric: str, x: _Way) -> Non
         )
 
 
-def _finish(axes: Axes, x: _Way, values: pd.Series[Any], label: str) -> None:
+def finish(axes: Axes, x: Way, values: pd.Series[Any], label: str) -> None:
+    """Labels, scales and ticks of axes with a parameter and a metric."""
     axes.set(xlabel=x.label, ylabel=label)
     if x.numeric and _is_wide(x.values):
         axes.set_xscale("log")

@@ -14,7 +14,7 @@ from fabricsim.errors import InputError
 from fabricsim.lock import FolderLock
 from fabricsim.plots.captured import captured
 from fabricsim.plots.congestion import congestion, has_congestion
-from fabricsim.plots.entries import entries, has_entries
+from fabricsim.plots.entries import entries, entries_by, has_entries
 from fabricsim.plots.heat_map import FEWEST_NODES, has_many_links, heat_map
 from fabricsim.plots.jobs import has_iterations, jobs
 from fabricsim.plots.latency import latency_cdf, load_latency
@@ -24,13 +24,15 @@ from fabricsim.plots.ranks import has_bytes, has_ranks, matrix, timeline
 from fabricsim.plots.routers import has_counts, routers
 from fabricsim.plots.seeds import seeds
 from fabricsim.plots.sequence import fits_sequence, sequence
+from fabricsim.plots.sums import SUM_METRICS, sums_over_parameters
 from fabricsim.plots.theme import Format, save
-from fabricsim.plots.throughput import throughput
+from fabricsim.plots.throughput import throughput, throughput_by
 from fabricsim.plots.transport import completion, has_completions, has_levels, transport
 from fabricsim.plots.tuning import importance, trials
 from fabricsim.results import Result
 from fabricsim.run import load
 from fabricsim.store import read_manifest
+from fabricsim.sums import summed_by
 from fabricsim.sweep import SweepResult, load_sweep
 from fabricsim.tune import TuneResult, load_tune
 
@@ -50,6 +52,11 @@ PLOTS: dict[str, tuple[Callable[..., Figure], tuple[str, ...]]] = {
     "matrix": (matrix, ("mpi_matrix", "mpi_times")),
 }
 """Plots of a run by name, with the tables that they need."""
+BY_PLOTS: dict[str, Callable[[Result, str], Figure]] = {
+    "entries": entries_by,
+    "throughput": throughput_by,
+}
+"""Those of them that can also be of sums of flows by source, destination or group of hosts."""
 _NOTHING = "there is nothing to show"
 _ABLE: dict[str, tuple[Callable[[Result], bool], str]] = {
     "entries": (has_entries, "only one entry has packets"),
@@ -130,6 +137,35 @@ def save_plots(
     return [save(draw(result, name), out / f"{name}.{format}") for name in able]
 
 
+def save_sum_plots(
+    result: Result,
+    out: str | Path,
+    by: Sequence[str],
+    format: Format = "png",
+    kinds: Sequence[str] | None = None,
+) -> list[Path]:
+    """Draws sums of flows by "source", "destination" or "group" into the folder `out`: `by-group.png`, and throughput
+    over time if the run kept its series, `throughput-by-group.png`.
+
+    `kinds`: only these: "entries", "throughput".
+
+    Raises:
+        InputError: a kind cannot be of sums, or the run lacks the data.
+        StoreError: one cannot be written.
+    """
+    for kind in kinds or ():
+        if kind not in BY_PLOTS:
+            raise InputError(f"{kind} is not of sums: --by is for {' and '.join(BY_PLOTS)}")
+    has_series = "series" in result.frames and len(result.series) > 0
+    chosen = list(dict.fromkeys(kinds or [kind for kind in BY_PLOTS if kind != "throughput" or has_series]))
+    names = {kind: "by" if kind == "entries" else f"{kind}-by" for kind in chosen}
+    return [
+        save(BY_PLOTS[kind](result, name), Path(out) / f"{names[kind]}-{name}.{format}")
+        for name in by
+        for kind in chosen
+    ]
+
+
 def left_out(result: Result) -> dict[str, str]:
     """Plots for which a run has the tables, but that are not among its pictures, with the reason."""
     return {
@@ -142,27 +178,44 @@ def _with_tables(result: Result) -> list[str]:
 
 
 def save_sweep_plots(
-    result: SweepResult, out: Path, format: Format = "png", metrics: Sequence[str] | None = None
+    result: SweepResult,
+    out: Path,
+    format: Format = "png",
+    metrics: Sequence[str] | None = None,
+    by: Sequence[str] = (),
 ) -> list[Path]:
     """Draws a sweep into the folder `out`: `metrics` over its parameters.
 
     Without `metrics`, latency and accepted load over the load where one varies, else the same over the parameters, or
-    time of jobs and accepted load if there are jobs; of repetitions of one point, each seed and the means.
+    time of jobs and accepted load if there are jobs; of repetitions of one point, each seed and the means. Then
+    throughput and latency of the sums of flows that the sweep has.
+
+    `by`: these sums only, and `metrics` are columns of theirs.
 
     Raises:
         InputError: the sweep has no such metric, or nothing to draw.
         StoreError: a picture cannot be written.
     """
-    if metrics:
+    if by:
+        figures = _sum_figures(result, by, metrics or SUM_METRICS)
+    elif metrics:
         figures = {name: over_parameters(result, name) for name in metrics}
     elif result.repeated and not result.varied:
         figures = {"seeds": seeds(result)}
     elif result.curves():
         figures = {"load-latency": load_latency(result)}
     else:
-        metrics = JOB_METRICS if _has_jobs(result) else SWEEP_METRICS
-        figures = {name: over_parameters(result, name) for name in metrics if name in result.points}
+        known = JOB_METRICS if _has_jobs(result) else SWEEP_METRICS
+        figures = {name: over_parameters(result, name) for name in known if name in result.points}
+    if not by and not metrics:
+        figures |= _sum_figures(result, list(result.sums), SUM_METRICS)
     return [save(figure, out / f"{name}.{format}") for name, figure in figures.items()]
+
+
+def _sum_figures(result: SweepResult, by: Sequence[str], metrics: Sequence[str]) -> dict[str, Figure]:
+    return {
+        f"{metric}-by-{name}": sums_over_parameters(result, name, metric) for name in by for metric in metrics
+    }
 
 
 def _has_jobs(result: SweepResult) -> bool:
@@ -190,12 +243,14 @@ def plot_folder(
     kinds: Sequence[str] | None = None,
     part: Part = WHOLE,
     switches: bool = False,
+    by: str | Sequence[str] | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> list[Path]:
     """Draws the plots of a run's, a sweep's or a study's folder into `out`, by default into the folder itself.
 
     Of a capture file it draws the packets, with columns for switches if asked; `out` is then by default its folder.
-    `say` receives the plots that are left out, with the reason.
+    `by`: of a run or a sweep, sums of flows by "source", "destination" or "group", or several of them; `kinds` or
+    `metrics` are then of these. `say` receives the plots that are left out, with the reason.
 
     Raises:
         InputError: it is not a folder of results or a capture, or it does not have the requested `metrics` or `kinds`.
@@ -203,8 +258,10 @@ def plot_folder(
         StoreError: a plot cannot be written.
     """
     if folder.is_file() and folder.suffix in CAPTURES:
-        if metrics or kinds:
-            raise InputError(f"{folder}: --metric and --kind are for folders of results, and this is a file")
+        if metrics or kinds or by:
+            raise InputError(
+                f"{folder}: --metric, --kind and --by are for folders of results, and this is a file"
+            )
         figure = captured(
             read_packets(folder),
             after=part.after,
@@ -217,10 +274,11 @@ def plot_folder(
     if switches:
         raise InputError(f"{folder}: --switches is for captures, and this is a folder of results")
     read_manifest(folder)
+    names = summed_by(by, "--by")
     if out is not None:
-        return _drawn(folder, out, format, metrics, kinds, part, say)
+        return _drawn(folder, out, format, metrics, kinds, part, names, say)
     with FolderLock(folder):
-        return _drawn(folder, folder, format, metrics, kinds, part, say)
+        return _drawn(folder, folder, format, metrics, kinds, part, names, say)
 
 
 def _drawn(
@@ -230,20 +288,25 @@ def _drawn(
     metrics: Sequence[str] | None,
     kinds: Sequence[str] | None,
     part: Part,
+    by: Sequence[str],
     say: Callable[[str], None],
 ) -> list[Path]:
     kind = read_manifest(folder).get("kind")
+    if by and (part != WHOLE or kind == "tune"):
+        raise InputError(f"{folder}: --by is for whole runs and for sweeps")
     if kind in ("sweep", "tune") and (kinds or part != WHOLE):
         raise InputError(f"{folder}: --kind, --from, --to and --host are for runs, and this is a {kind}")
     if part != WHOLE and not kinds:
         raise InputError(f"--from, --to and --host need --kind {' or '.join(_IN_PARTS)}")
     if kind == "sweep":
-        return save_sweep_plots(load_sweep(folder), out, format, metrics)
+        return save_sweep_plots(load_sweep(folder), out, format, metrics, by)
     if metrics:
         raise InputError(f"{folder}: this is no sweep: metrics are drawn over the parameters of a sweep")
     if kind == "tune":
         return save_tune_plots(load_tune(folder), out, format)
     result = load(folder)
+    if by:
+        return save_sum_plots(result, out, by, format, kinds)
     if not kinds:
         for name, reason in left_out(result).items():
             say(f"not drawn: {name}: {reason}")

@@ -9,6 +9,8 @@ from matplotlib.figure import Figure
 from fabricsim import catalogue
 from fabricsim.plots.entities import (
     MOST_LINES,
+    OTHERS,
+    Keys,
     coarse,
     end_of,
     entry_colours,
@@ -16,14 +18,16 @@ from fabricsim.plots.entities import (
     flow_names,
     holds_enough,
     largest,
+    rates_by,
     steps,
     totals_of_entries,
     whole_bins,
+    wide_by,
 )
 from fabricsim.plots.theme import head, legend, new_figure, style, time_scale
 from fabricsim.results import Result
 
-_REST: dict[str, Any] = {"color": "0.6", "linewidth": 2.5}
+_REST: dict[str, Any] = {"color": OTHERS, "linewidth": 2.5}
 
 
 def throughput(result: Result, most_lines: int = MOST_LINES) -> Figure:
@@ -54,20 +58,43 @@ def throughput(result: Result, most_lines: int = MOST_LINES) -> Figure:
         bins = coarse(totals, flows, shown)
         colours = zip(shown, entry_colours(result, shown), strict=True)
         looks = {name: {"color": colour, "linewidth": 2.5} for name, colour in colours}
+    return _figure(bins, end, {name: looks[name] for name in shown}, title, result.title)
+
+
+def throughput_by(result: Result, by: str) -> Figure:
+    """Accepted throughput over simulated time, a line for each source, destination or pair of groups of hosts; of many,
+    the largest and the smallest, and the mean of the others.
+
+    Raises:
+        InputError: the run recorded no series, or has no such sums.
+    """
+    wide = wide_by(result, by)
+    end = end_of(wide, result)
+    wide = whole_bins(wide, end)
+    keys = Keys.of(rates_by(result, by))
+    bins = coarse(wide, result.frames.get("flows"), keys.shown)
+    looks = {name: {"color": colour, "linewidth": 2.5} for name, colour in keys.colours.items()}
+    return _figure(bins, end, looks, by, f"{result.title}: by {by}")
+
+
+def _figure(
+    bins: pd.DataFrame, end: float, looks: dict[str, dict[str, Any]], title: str, heading: str
+) -> Figure:
+    """Lines of the columns that have a look, and the mean of the others."""
     scale, unit = time_scale(end or 1.0)
     with style():
         figure = new_figure(7.5, 4.0)
         axes = figure.add_subplot()
-        for name in shown:
-            steps(axes, bins[name], end, scale, label=name, **looks[name])
-        rest = bins.drop(columns=shown)
+        for name, look in looks.items():
+            steps(axes, bins[name], end, scale, label=name, **look)
+        rest = bins.drop(columns=list(looks))
         if rest.shape[1]:
             label = f"mean of {rest.shape[1]:,} others"
             steps(axes, rest.mean(axis=1), end, scale, label=label, **_REST)
         axes.set(xlabel=f"simulated time ({unit})", ylabel=catalogue.key("accepted_gbps").heading)
         axes.set_ylim(bottom=0.0)
         axes.set_xlim(left=0.0)
-        head(figure, result.title)
-        if len(shown):
+        head(figure, heading)
+        if looks:
             legend(figure, title=title)
     return figure

@@ -17,6 +17,7 @@ from fabricsim.sweep.executors import Executor
 from fabricsim.sweep.pool import Stop
 from fabricsim.sweep.schedule import Due, Schedule
 from fabricsim.sweep.state import SweepState
+from fabricsim.sweep.sums import sums_of_run
 from fabricsim.sweep.table import FAILED
 
 Task = tuple[int, Experiment]
@@ -42,7 +43,7 @@ def run_points(
 
     if on_point:
         on_point(state.done, state.expected)
-    work = partial(run_point, allowed=allowed)
+    work = partial(run_point, allowed=allowed, by=state.by)
     while todo := state.todo():
         before = state.done
         tasks = (
@@ -88,8 +89,10 @@ class _Tasks(Sequence[Task]):
         return _task(self._experiment, self._state, self._todo[number])
 
 
-def run_point(task: Task, stop: Stop, allowed: Allowance | None = None) -> dict[str, Any] | None:
-    """The row of one point: status, message, and the scalars of its summary. None if it was stopped.
+def run_point(
+    task: Task, stop: Stop, allowed: Allowance | None = None, by: Sequence[str] = ()
+) -> dict[str, Any] | None:
+    """The row of one point: status, message, the scalars of its summary, and sums of its flows. None if it was stopped.
 
     Raises:
         KeyboardInterrupt: it was interrupted by hand.
@@ -113,10 +116,12 @@ def run_point(task: Task, stop: Stop, allowed: Allowance | None = None) -> dict[
     summary = result.manifest["summary"]
     if defect := summary.get("defect"):
         return _failed(f"a defect of the simulator, please report it: {defect}")
+    sums = sums_of_run(result, by)
     return {
         **scalars(summary),
+        **sums,
         "status": result.status,
-        "message": "; ".join(summary.get("deadlock") or ()),
+        "message": "; ".join(summary.get("deadlock") or ()) or sums.get("message", ""),
         "wall_s": result.manifest["wall_s"],
     }
 

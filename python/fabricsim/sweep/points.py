@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +16,20 @@ from fabricsim.spec import Experiment, as_experiment
 from fabricsim.spec.sweep import RandomPoints
 from fabricsim.statistics import CONFIDENCE
 from fabricsim.store import MANIFEST, read_manifest
+from fabricsim.sums import COLUMNS, keys_of, require_sums, summed_by
 from fabricsim.sweep.bisection import BisectionSchedule, SaturationSearch
 from fabricsim.sweep.bounds import add_bounds
 from fabricsim.sweep.execution import run_points
 from fabricsim.sweep.executors import Executor, local, processes, silent
 from fabricsim.sweep.found import precisions, saturations
-from fabricsim.sweep.plan import is_load
+from fabricsim.sweep.plan import Plan, is_load
 from fabricsim.sweep.pool import Stop, never
 from fabricsim.sweep.precision import Precision, PrecisionSchedule
 from fabricsim.sweep.repeated import estimates, means
 from fabricsim.sweep.saturation import Saturation, saturation
 from fabricsim.sweep.schedule import Schedule, schedule_of, scheduled
 from fabricsim.sweep.state import SweepState, read_rows
+from fabricsim.sweep.sums import sums_tables
 from fabricsim.sweep.table import Parameters, frame
 
 
@@ -45,6 +47,8 @@ class SweepResult(Shown):
     """A message for each line of the folder's journal that was left out."""
     numbers: tuple[int, ...] = ()
     """Number of each row among the points of the manifest; empty if nothing depends on it."""
+    sums: Mapping[str, pd.DataFrame] = field(default_factory=dict, repr=False)
+    """Tables of `by` by name, with a column `point`: the number among the points of the manifest."""
 
     def __repr__(self) -> str:
         done = f"{len(self.points):,} point{'' if len(self.points) == 1 else 's'}"
@@ -123,16 +127,41 @@ class SweepResult(Shown):
             self.points, [name for key in self.varied for name in dict.fromkeys((key, self.numeric(key)))]
         )
 
-    def estimates(self, confidence: float = CONFIDENCE) -> pd.DataFrame:
+    def by(self, what: str) -> pd.DataFrame:
+        """Flows summed up: a row for each point and source, destination, or pair of groups of hosts.
+
+        Columns: the parameters, then `source`, `destination`, or `source_group` and `destination_group`, then those of
+        `Result.by`: `flows`, `offered_gbps` and `accepted_gbps` (Gb/s), `latency_mean_ns` and `latency_p99_ns` (ns),
+        and `jain`.
+
+        Args:
+            what: "source", "destination" or "group".
+
+        Raises:
+            InputError: `what` is none of these, or the sweep ran without these sums.
+        """
+        summed_by(what)
+        if what not in self.sums:
+            have = f"; it has: {', '.join(self.sums)}" if self.sums else ""
+            raise InputError(f"this sweep has no sums by {what}: run it with by={what!r} (--by {what}){have}")
+        return self.sums[what].drop(columns="point")
+
+    def estimates(self, confidence: float = CONFIDENCE, by: str | None = None) -> pd.DataFrame:
         """Mean and confidence interval over the seeds: a row for each combination of the other parameters and each
         metric, with `mean`, `low`, `high` and `seeds` (the number of repetitions that have the metric).
 
+        `by`: of sums of flows, with a row for each key of `SweepResult.by(by)` as well; metrics are its columns.
+
         Raises:
-            InputError: the points were not repeated.
+            InputError: the points were not repeated, or ran without these sums.
         """
         if not self.repeated:
             raise InputError("this sweep has no repetitions: run it with seeds=N (--seeds N)")
-        return estimates(self.points, self.varied, confidence)
+        if by is None:
+            return estimates(self.points, self.varied, confidence)
+        keys = [*self.varied, *keys_of(by)]
+        rows = self.by(by)[[*keys, *COLUMNS]].assign(status="ok")
+        return estimates(rows, keys, confidence)
 
     def numeric(self, key: str) -> str:
         """The column of a parameter that holds numbers where its values have units, else its own."""
@@ -208,6 +237,8 @@ class SweepResult(Shown):
         if self.repeated:
             plain["estimates"] = self.estimates().to_dict("records")
             plain["confidence"] = CONFIDENCE
+        if self.sums:
+            plain["by"] = {name: self.by(name).to_dict("records") for name in self.sums}
         if isinstance(self.schedule, PrecisionSchedule):
             plain["precision"] = self.precision().to_dict("records")
         return {key: finite(value) for key, value in plain.items()}
@@ -230,6 +261,7 @@ def sweep(
     force: bool = False,
     memory: str | int | None = None,
     bound: bool = False,
+    by: str | Sequence[str] | None = None,
     on_point: Callable[[int, int], None] | None = None,
     say: Callable[[str], None] = silent,
     stop: Stop = never,
@@ -260,6 +292,8 @@ def sweep(
         memory: most memory of all local processes together, such as "16 GiB", or of each run on a cluster; by default
             what the machine has.
         bound: add `bound_fraction`: accepted throughput over the largest total that topology and routing allow.
+        by: sums of flows that `SweepResult.by` has: "source", "destination", "group", or several of them. Points in
+            `out` without them run again.
         on_point: called with points done and points in all, as far as known; a notebook has a bar without it.
         say: receives the points of the folder that are damaged and repeated.
         stop: asked about ten times a second.
@@ -273,7 +307,22 @@ def sweep(
     planned, schedule = scheduled(experiment, axes, saturation, precision)
     planned.check(experiment)
     where = executor or local(jobs)
-    state = SweepState(experiment, planned, None if out is None else Path(out), force, say, schedule)
+    folder = None if out is None else Path(out)
+    state = SweepState(experiment, planned, folder, force, say, schedule, _sums(experiment, planned, by))
+    _run(experiment, state, where, memory, bound, on_point, stop)
+    return _result(state.manifest, state.table(), state.sums(), not state.todo(), folder)
+
+
+def _run(
+    experiment: Experiment,
+    state: SweepState,
+    where: Executor,
+    memory: str | int | None,
+    bound: bool,
+    on_point: Callable[[int, int], None] | None,
+    stop: Stop,
+) -> None:
+    """Runs the points, and their bounds, and writes the tables for good."""
     try:
         allowed = shared(memory, processes(where, len(state.todo())))
         with counted("points", on_point) as shown:
@@ -282,18 +331,26 @@ def sweep(
             add_bounds(experiment, state, where, stop)
     finally:
         state.close()
-    return _result(state.manifest, state.table(), not state.todo(), None if out is None else Path(out))
+
+
+def _sums(experiment: Experiment, planned: Plan, by: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Names of the requested sums of flows."""
+    names = summed_by(by)
+    first = experiment.with_overrides([*planned.first.items()])
+    require_sums(names, first.written(), experiment.file)
+    return names
 
 
 def _result(
     manifest: dict[str, Any],
     table: pd.DataFrame,
+    sums: Mapping[str, pd.DataFrame],
     complete: bool,
     folder: Path | None,
     damaged: Sequence[str] = (),
 ) -> SweepResult:
     numbers = tuple(int(number) for number in table["point"])
-    return SweepResult(manifest, table.drop(columns="point"), complete, folder, tuple(damaged), numbers)
+    return SweepResult(manifest, table.drop(columns="point"), complete, folder, tuple(damaged), numbers, sums)
 
 
 def load_sweep(folder: str | Path) -> SweepResult:
@@ -308,7 +365,8 @@ def load_sweep(folder: str | Path) -> SweepResult:
     if manifest.get("kind") != "sweep":
         raise InputError(f"{folder}: this is not the folder of a sweep")
     rows, damaged = read_rows(folder, manifest["size"])
-    table = frame(Parameters(manifest["points"], manifest.get("base", {})), rows)
+    parameters = Parameters(manifest["points"], manifest.get("base", {}))
+    table = frame(parameters, rows)
     schedule = schedule_of(manifest, folder / MANIFEST)
     complete = len(rows) == manifest["size"] if schedule is None else not schedule.due(rows)
-    return _result(manifest, table, complete, folder, damaged)
+    return _result(manifest, table, sums_tables(parameters, rows), complete, folder, damaged)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,12 @@ from fabricsim.lock import FolderLock
 from fabricsim.native import version
 from fabricsim.spec import Experiment
 from fabricsim.store import MANIFEST, Reservation, read_manifest, read_table, rescue, write_table
+from fabricsim.sums import SUMMED_BY
 from fabricsim.sweep.base import Base
 from fabricsim.sweep.journal import Journal, JournalWriter, read_journal
 from fabricsim.sweep.plan import Plan, Point
 from fabricsim.sweep.schedule import Schedule
+from fabricsim.sweep.sums import attach_sums, has_sums, sums_tables, table_name
 from fabricsim.sweep.table import FAILED, TABLE, Parameters, frame, rows_of
 
 JOURNAL = f"{TABLE}.jsonl"
@@ -45,10 +47,12 @@ class SweepState:
         force: bool,
         say: Callable[[str], None] = lambda _: None,
         schedule: Schedule | None = None,
+        by: Sequence[str] = (),
     ) -> None:
         """Resumes from the results already in `folder`; `say` receives the damaged points.
 
-        `schedule` chooses the points that run; without it all do.
+        `schedule` chooses the points that run; without it all do. `by`: sums of flows that each point has; points in
+        the folder without them run again.
 
         Raises:
             InputError: the folder holds something else, cannot be written, or another process works on it.
@@ -56,10 +60,13 @@ class SweepState:
         """
         self.points: list[Point] = plan.points()
         self.schedule = schedule
+        self.by = tuple(by)
         varied = Base(experiment)
         base = varied.values(plan)
         self._parameters = Parameters(self.points, base)
         self._rows: dict[int, dict[str, Any]] = {}
+        self._stale: set[int] = set()
+        """Points whose rows are kept until they have run again."""
         self._folder = folder
         self._journal: JournalWriter | None = None
         self._lock = None if folder is None else FolderLock(folder)
@@ -86,23 +93,26 @@ class SweepState:
     @property
     def done(self) -> int:
         """Number of points that are done."""
-        return len(self._rows)
+        return len(self._rows) - len(self._stale)
 
     @property
     def rows(self) -> Mapping[int, Mapping[str, Any]]:
         """Rows of the points that are done, by number."""
-        return self._rows
+        if not self._stale:
+            return self._rows
+        return {at: row for at, row in self._rows.items() if at not in self._stale}
 
     @property
     def expected(self) -> int:
         """Number of points in all, or that are expected to run."""
-        return len(self.points) if self.schedule is None else self.schedule.expected(self._rows)
+        return len(self.points) if self.schedule is None else self.schedule.expected(self.rows)
 
     def todo(self) -> list[int]:
         """Numbers of the points that are not done; with a schedule those that may run now."""
         if self.schedule is not None:
-            return self.schedule.due(self._rows)
-        return [at for at in range(len(self.points)) if at not in self._rows]
+            return self.schedule.due(self.rows)
+        done = self.rows
+        return [at for at in range(len(self.points)) if at not in done]
 
     def row(self, at: int) -> Mapping[str, Any] | None:
         """Recorded row of a point; None before it is done."""
@@ -115,6 +125,7 @@ class SweepState:
             StoreError: it cannot be written; the points so far went elsewhere.
         """
         self._rows[at] = row
+        self._stale.discard(at)
         if self._folder is None:
             return
         with self._rescued("writing a point"):
@@ -148,10 +159,19 @@ class SweepState:
         """The points that are done."""
         return frame(self._parameters, self._rows)
 
+    def sums(self) -> dict[str, pd.DataFrame]:
+        """Sums of flows of the points that are done, by name."""
+        return sums_tables(self._parameters, self._rows)
+
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        """All tables by the names of their files."""
+        return {TABLE: self.table()} | {table_name(by): found for by, found in self.sums().items()}
+
     def _write(self) -> None:
         assert self._folder is not None
         begun = time.monotonic()
-        write_table(self._folder / f"{TABLE}.parquet", self.table())
+        for name, table in self._tables().items():
+            write_table(self._folder / f"{name}.parquet", table)
         ended = time.monotonic()
         self._next_write = ended + max(WRITE_S, (ended - begun) / WRITE_SHARE)
 
@@ -165,6 +185,11 @@ class SweepState:
             if not force and self._is_same(folder):
                 rows, damaged = read_rows(folder, len(self.points))
                 self._rows = {at: row for at, row in rows.items() if row.get("status") != FAILED}
+                had = [
+                    name for name in SUMMED_BY if any(has_sums(row, [name]) for row in self._rows.values())
+                ]
+                self.by = tuple(dict.fromkeys([*self.by, *had]))
+                self._stale = {at for at, row in self._rows.items() if not has_sums(row, self.by)}
                 for message in damaged:
                     say(message)
             else:
@@ -198,7 +223,7 @@ class _Rescued:
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if isinstance(error, OSError):
-            elsewhere = rescue(self._state.manifest, {TABLE: self._state.table()})
+            elsewhere = rescue(self._state.manifest, self._state._tables())
             raise StoreError(
                 f"{self._state._folder}: {self._what} failed: {error.strerror}; the points so far are in {elsewhere}"
             ) from error
@@ -221,6 +246,12 @@ def read_rows(folder: Path, size: int) -> tuple[dict[int, dict[str, Any]], list[
                 f"{path}: damaged: this is not the table of this sweep; remove it to run its points again"
             )
         rows = found
+        for by in SUMMED_BY:
+            path = folder / f"{table_name(by)}.parquet"
+            if path.exists() and not attach_sums(rows, by, read_table(path)):
+                raise StoreError(
+                    f"{path}: damaged: these are not sums of this sweep; remove it to run its points again"
+                )
     return rows | journal.rows, journal.damaged
 
 

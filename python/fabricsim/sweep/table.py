@@ -17,6 +17,8 @@ FAILED = "failed"
 """Status of a point that gave no results; the others are those of runs."""
 BOUND = "bound_fraction"
 """The column of bounds, if requested."""
+SUMMED = "by"
+"""The key of a row under which its sums of flows are, if requested: no column, but tables of their own."""
 _OWN = (
     Entry("point", "point", text="number of the point"),
     Entry("status", "status", text="ok, deadlock, or failed"),
@@ -83,18 +85,27 @@ class Parameters:
 
 def frame(parameters: Parameters, rows: Mapping[int, Mapping[str, Any]]) -> pd.DataFrame:
     """The table of the points that are done, in order of their numbers."""
-    table = [{**rows[at], "point": at, **parameters.row(at)} for at in sorted(rows)]
+    table = [{**_scalars(rows[at]), "point": at, **parameters.row(at)} for at in sorted(rows)]
     first = ["point", *parameters.columns, "status", "message"]
     others = dict.fromkeys(name for row in table for name in row)
-    found = pd.DataFrame(table, columns=list(dict.fromkeys([*first, *others])))
+    found = same_kinds(pd.DataFrame(table, columns=list(dict.fromkeys([*first, *others]))))
+    notes = {name: _note(str(name)) for name in found.columns}
+    set_column_notes(found, notes | parameters.notes())
+    return found
+
+
+def _scalars(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name != SUMMED}
+
+
+def same_kinds(found: pd.DataFrame) -> pd.DataFrame:
+    """The table with texts in columns of which values differ in kind, which Parquet does not have."""
     for name in [name for name in found if pd.api.types.is_object_dtype(found[name])]:
         kinds = {type(value) for value in found[name] if not _is_missing(value)}
         if len(kinds) > 1 and not kinds <= {int, float}:
             found[name] = (
                 found[name].map(lambda value: None if _is_missing(value) else str(value)).astype("str")
             )
-    notes = {name: _note(str(name)) for name in found.columns}
-    set_column_notes(found, notes | parameters.notes())
     return found
 
 
