@@ -15,6 +15,7 @@ from fabricsim.hot_links import sentences
 from fabricsim.plots import save_plots
 from fabricsim.report.jobs import jobs, routers
 from fabricsim.report.parts import Section, duration, embedded, facts_of, given, scratch, table_of
+from fabricsim.report.sums import sums_of_run
 from fabricsim.results import (
     Result,
     destination_share,
@@ -103,6 +104,7 @@ def sections_of_run(result: Result, *, bound: bool = True) -> list[Section]:
         _hot_links(result),
         _summary(result),
         _entries(result),
+        *sums_of_run(result),
         _flows(result),
         jobs(result),
         routers(result),

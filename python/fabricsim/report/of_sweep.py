@@ -8,6 +8,7 @@ from fabricsim.catalogue import Entry
 from fabricsim.errors import FabricsimError
 from fabricsim.plots import save_sweep_plots
 from fabricsim.report.parts import Section, embedded, given, noted, scratch, table_of
+from fabricsim.report.sums import sums_of_sweep
 from fabricsim.sweep import SweepResult
 from fabricsim.sweep.precision import PrecisionSchedule
 from fabricsim.sweep.table import entry
@@ -43,6 +44,7 @@ def sections_of_sweep(result: SweepResult) -> list[Section]:
         Section("Summary", facts=given(facts)),
         Section("Points", table=table_of(result.points, columns, MOST_ROWS, "points")),
     ]
+    found += sums_of_sweep(result)
     saturation = result.saturation()
     if len(saturation):
         names = [Entry(str(name), str(name)) for name in saturation]
