@@ -66,7 +66,7 @@ class Flows:
         if not found.any():
             by_source = len(table) > 0 and set(table["destination"]) == {"*"}
             hint = '; flows are recorded by source only: set measure.flows = "pairs"' if by_source else ""
-            raise InputError(f"the run has no flow {entry!r}{hint}")
+            raise InputError(f"the run has no flow {entry!r}{hint or self._near(table, entry)}")
         return found
 
     def _between(
@@ -77,6 +77,17 @@ class Flows:
             known = {name: host_test(names, self._groups)(name) for name in table[column].unique()}
             found &= table[column].map(known).astype(bool)
         return found
+
+    def _near(self, table: pd.DataFrame, entry: str) -> str:
+        """The nearest name of a side that is neither a host, a pattern nor a group."""
+        if "->" not in entry:
+            return ""
+        for side, column in zip(ends(entry), ("source", "destination"), strict=True):
+            known = [*self._groups, *map(str, table[column].unique())]
+            if "*" not in side and side not in known:
+                near = difflib.get_close_matches(side, known, n=1)
+                return f"; did you mean {near[0]!r}?" if near else ""
+        return ""
 
     def _unknown(self, entry: str) -> str:
         names = [str(traffic["name"]) for traffic in self._traffic]

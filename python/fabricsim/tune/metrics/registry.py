@@ -7,9 +7,10 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fabricsim.catalogue import FRACTION, key
+from fabricsim.catalogue import FRACTION, SUMS, key, sum_parts
 from fabricsim.errors import InputError
 from fabricsim.results import scalars
+from fabricsim.sums import SUMMED_BY, groups_in, key_text, nearest, sum_name
 from fabricsim.tune.metrics.bound import bound_fraction
 from fabricsim.tune.metrics.fairness import fairness
 from fabricsim.tune.metrics.jobs import job_time
@@ -58,7 +59,7 @@ METRICS: dict[str, Metric] = {
 
 
 def measure(run: Measured, which: Which) -> float:
-    """The value of a metric, or of a scalar of the summary.
+    """The value of a metric, of a scalar of the summary, or of a sum of flows.
 
     Raises:
         InputError: the run does not measure it, or has no value for it.
@@ -74,16 +75,38 @@ def measure(run: Measured, which: Which) -> float:
 
 
 def _scalar(run: Measured, name: str) -> float:
+    if (parts := sum_parts(name)) is not None:
+        return _sum(run, *parts)
     found = scalars(run.result.manifest["summary"])
     numbers = {item: value for item, value in found.items() if not isinstance(value, str)}
     if name not in numbers:
-        near = difflib.get_close_matches(name, [*METRICS, *numbers], n=1)
+        near = difflib.get_close_matches(name, [*METRICS, *numbers, *_near_sums(name)], n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise InputError(
             f"no run measures {name!r}: it is none of the metrics {', '.join(METRICS)}, "
-            f"and no number of the summary{hint}"
+            f"no number of the summary, and no sum of flows{hint}"
         )
     return math.nan if numbers[name] is None else float(numbers[name])
+
+
+def _sum(run: Measured, by: str, key: str, column: str) -> float:
+    """A sum of flows: `destination.H9.accepted_gbps`, `group.senders->others.latency_mean_ns`."""
+    try:
+        table = run.result.by(by, groups_in(run.facts) if by == "group" else None)
+    except InputError as error:
+        raise InputError(f"{sum_name(by, key, column)}: {error}") from None
+    rows = {key_text(name): value for name, value in table[column].items()}
+    if key not in rows:
+        raise InputError(f"the run has no flows of {by} {key!r}{nearest(key, rows)}")
+    return float(rows[key])
+
+
+def _near_sums(name: str) -> list[str]:
+    """Names of sums with the key of a name whose column, or first part, is none."""
+    by, _, rest = name.partition(".")
+    key_of, dot, _ = rest.rpartition(".")
+    near = difflib.get_close_matches(by, SUMMED_BY, n=1)
+    return [sum_name(near[0], key_of, column) for column in SUMS] if near and dot else []
 
 
 def unit(name: str) -> str:
