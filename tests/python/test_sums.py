@@ -48,6 +48,13 @@ def test_sums_over_time_are_those_of_the_series(mesh: Path, by: str) -> None:
         assert mine.tolist() == pytest.approx(hot.tolist())
 
 
+def test_run_prints_sums_before_single_flows(mesh: Path, command: Command) -> None:
+    ran = command("run", mesh, "--by", "group", "--by", "destination", "--out", "r")
+    assert ran.code == 0
+    places = [ran.out.index(title) for title in (": by entry", "by group", "by destination", "single flows")]
+    assert places == sorted(places)
+
+
 def test_groups_are_those_set_on_top_of_the_file(mesh: Path, tmp_path: Path) -> None:
     fs.run(mesh, set={"groups": {"west": ["H(0,*", "H(1,*"], "clients": ["H(0,*"]}}, out=tmp_path / "run")
     run = fs.load(tmp_path / "run")

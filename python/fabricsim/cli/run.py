@@ -136,10 +136,8 @@ def _print(
             **({} if part is None else {"bound": part}),
             **sums.as_dict(),
         },
-        lambda: print_result(result, output(), said=warnings),
+        lambda: print_result(result, output(), said=warnings, sums=sums),
     )
-    if not json:
-        sums.print(output())
     if part is not None and not json:
         print_reached(part, output())
     return unknown

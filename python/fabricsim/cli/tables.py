@@ -13,6 +13,7 @@ from fabricsim import catalogue
 from fabricsim.cli.layout import narrow
 from fabricsim.cli.numbers import fixed, nanoseconds, percent, stacked
 from fabricsim.cli.routers import print_routers
+from fabricsim.cli.sums import SumsOf
 from fabricsim.cli.traffic import print_entries, print_flows
 from fabricsim.cli.transport import print_messages, transport_rows
 from fabricsim.durations import seconds
@@ -24,11 +25,17 @@ _LATENCIES = {"mean": "mean", "p50": "p50", "p99": "p99", "p999": "p99.9", "max"
 _COUNTS = ("injected", "delivered", "in_flight", "dropped")
 
 
-def print_result(result: Result, console: Console, said: Collection[str] = ()) -> None:
-    """Hottest links, entries, flows, totals and warnings of a run, but for the warnings that have been said."""
+def print_result(
+    result: Result, console: Console, said: Collection[str] = (), sums: SumsOf | None = None
+) -> None:
+    """Hottest links, entries, sums of flows, flows, totals and warnings of a run, but for the warnings that have been
+    said.
+    """
     for line in sentences(result):
         console.print(textwrap.fill(line, 80, break_long_words=False, break_on_hyphens=False), markup=False)
     print_entries(result, console)
+    if sums is not None:
+        sums.print(console)
     print_flows(result, console)
     print_routers(result, console)
     console.print(_totals(result))
