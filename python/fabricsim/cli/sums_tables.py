@@ -21,11 +21,12 @@ MOST_KEYS = 6
 """Rows of each point of a sweep: half of them those with the largest throughput, half those with the smallest."""
 MOST_ROWS = 100
 MOST_TEXTS = 3
-"""Columns of parameters and keys beside which the tail of the latency has room in 80 columns."""
+"""Columns of parameters and keys beside which all columns of sums have room in 80 columns."""
 _SHOWN = ("accepted_gbps", "latency_mean_ns", "latency_p99_ns", "jain")
 _REPEATED = ("accepted_gbps", "latency_mean_ns", "jain")
 """Columns that are printed with their confidence intervals."""
-_COMPARED = ("accepted_gbps", "latency_mean_ns")
+_COMPARED = {"accepted_gbps": "Gb/s", "latency_mean_ns": "latency"}
+"""Columns of sets of repetitions that are printed, with names for which there is room."""
 
 
 def print_sweep_sums(result: SweepResult, console: Console) -> None:
@@ -40,7 +41,8 @@ def _of_sweep(result: SweepResult, by: str) -> Table:
     chosen = extremes(means, MOST_KEYS).index
     columns: tuple[str, ...] = _REPEATED if result.repeated else _SHOWN
     if len(result.varied) + len(keys) > MOST_TEXTS:
-        columns = tuple(column for column in columns if column != "latency_p99_ns")
+        left_out = "jain" if result.repeated else "latency_p99_ns"
+        columns = tuple(column for column in columns if column != left_out)
     rows = _repeated_rows(result, by) if result.repeated else _rows(result, by)
     groups = rows.groupby(result.varied, sort=False, dropna=False) if result.varied else [((), rows)]
     points = [(values if isinstance(values, tuple) else (values,), part) for values, part in groups]
@@ -133,15 +135,16 @@ def print_repeated_sums(found: RepeatedComparison, by: str, marks: str, console:
     order = change.groupby([shown[key] for key in keys], sort=False).max()
     chosen = order.sort_values(ascending=False, kind="stable").index[:MOST_SUMS]
     note = f"the {MOST_SUMS} of {len(order):,} with the largest change; --json has all"
-    printed = narrow(f"by {by}", note if len(order) > MOST_SUMS else None, texts=[by, "quantity"])
+    title = f"by {by}: accepted throughput and mean latency"
+    printed = narrow(title, note if len(order) > MOST_SUMS else None, texts=[by, "quantity"])
     printed.add_column(marks[0], justify="right")
     for mark in marks[1:]:
         for heading in (mark, f"{mark} - {marks[0]}", "verdict"):
             printed.add_column(heading, justify="left" if heading == "verdict" else "right")
     by_key = {_key(part.iloc[0].to_dict(), keys): part for _, part in shown.groupby(keys, sort=False)}
     for key in map(_as_tuple, chosen):
-        for number, column in enumerate(_COMPARED):
-            of = SUMS[column]
+        for number, (column, label) in enumerate(_COMPARED.items()):
+            of = _unitless(SUMS[column])
             rows = by_key[key][by_key[key]["metric"] == column].to_dict("records")
             if not rows:
                 continue
@@ -154,5 +157,5 @@ def print_repeated_sums(found: RepeatedComparison, by: str, marks: str, console:
                     "high": other["difference_high"],
                 }
                 row += [quantity(other["mean"], of), " ± ".join(cells(interval, of)), other["verdict"]]
-            printed.add_row(name, of.label.removeprefix("accepted "), *row)
+            printed.add_row(name, label, *row)
     console.print(printed)
