@@ -73,12 +73,14 @@ def test_every_plot_of_a_run_is_a_case() -> None:
 
 
 OTHER_NAMES = {
+    "entries_by": "by destination",
     "importance": "importance",
     "latency_cdf": "latency",
     "link_loads": "link loads",
     "load_latency": "load and latency",
     "over_parameters": "lines",
     "sets_of_seeds": "sets of seeds",
+    "throughput_by": "throughput by source",
 }
 """Cases of functions whose names are other ones."""
 NO_PICTURES = {"new_figure", "draw"}

@@ -7,6 +7,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from fabricsim import catalogue
+from fabricsim.lazy import pandas as pd
 from fabricsim.plots.entities import (
     MOST_LINES,
     OTHERS,
