@@ -42,6 +42,7 @@ const NO_WAKE_UPS: [Event; LATEST] = [Event::none(); LATEST];
 /// Behind the last event of a chunk: never due. In links, the packet is the end of the next chunk's events.
 const SENTINEL: Event = Event::sentinel(EMPTY);
 
+#[derive(Clone)]
 pub(crate) struct Calendar {
     /// For each bucket the position behind the event last put into it; [`EMPTY`] if there is none.
     ends: [u32; BUCKETS],
@@ -76,7 +77,7 @@ pub(crate) struct Calendar {
     tune_after: u64,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Statistics {
     events: u64,
     buckets: u64,

@@ -32,6 +32,7 @@ pub enum Advance {
 }
 
 /// A fabric in operation.
+#[derive(Clone)]
 pub struct Engine<B> {
     pub(crate) partitions: Vec<Partition<B>>,
     pub(crate) directory: Directory,

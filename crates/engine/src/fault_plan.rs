@@ -20,6 +20,19 @@ pub struct PlannedChange {
     pub change: FabricChange,
 }
 
+impl PlannedChange {
+    /// True if the other change has the same time, and fails or restores the same. Of new routes only the time is compared.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let is_same = match (&self.change, &other.change) {
+            (FabricChange::Restore(one), FabricChange::Restore(another))
+            | (FabricChange::Fail(one), FabricChange::Fail(another)) => one == another,
+            (FabricChange::Route(_), FabricChange::Route(_)) => true,
+            _ => false,
+        };
+        is_same && self.at == other.at
+    }
+}
+
 /// Change of a fabric in operation.
 #[derive(Clone, Debug)]
 pub enum FabricChange {

@@ -55,6 +55,7 @@ impl Mail {
 }
 
 /// Outbox of a partition's entities: events go to its own queue, or as mail to other partitions.
+#[derive(Clone)]
 pub(crate) struct PartitionOutbox {
     pub(crate) calendar: Calendar,
     pub(crate) mail: Vec<Mail>,

@@ -10,7 +10,7 @@ use crate::adapter::{Adapter, Protocol};
 use crate::engine::Engine;
 
 /// The network that paths are in.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Paths {
     graph: Graph,
     host_mtu: Bytes,

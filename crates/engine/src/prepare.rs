@@ -170,6 +170,18 @@ impl Prepared {
         self
     }
 
+    /// The same fabric, routing and workload, with the failures of `experiment`, which differs from this one in `faults` only. `file` names
+    /// it in messages.
+    ///
+    /// # Errors
+    ///
+    /// Its failures are invalid, or the routing has no routes around them.
+    pub fn with_faults(&self, experiment: Experiment, file: &str) -> Result<Self, PrepareError> {
+        fabricsim_spec::check(&experiment, file)?;
+        let faults = FaultPlan::new(&experiment, &self.graph, (&self.router, &self.workload.groups), file)?;
+        Ok(Self { experiment, faults, ..self.clone() })
+    }
+
     /// A fabric ready to run; `observer` makes an observer for each partition.
     pub fn engine<B: Observer>(&self, observer: impl FnMut() -> B) -> Engine<B> {
         let assembly = Assembly {

@@ -102,6 +102,7 @@ impl Rules {
 }
 
 /// Environment of the entities of a partition, and the current time.
+#[derive(Clone)]
 pub struct PartitionContext<R, B, O> {
     /// The current time.
     pub now: Time,

@@ -16,6 +16,9 @@ use crate::watchdog::Watchdogs;
 const LARGEST_MESSAGE: u64 = 1 << 40;
 
 /// A fabric in operation. `B` observes it, one for each partition; see [`Feed`](crate::Feed) for observers to subscribe to.
+///
+/// A clone is an independent copy: it shares only what never changes, and both go on as a session that was never copied.
+#[derive(Clone)]
 pub struct Session<B> {
     pub(crate) engine: Engine<B>,
     pub(crate) hosts: usize,
@@ -33,6 +36,8 @@ pub struct Session<B> {
     plan: FaultPlan,
     /// Number of the next change of the plan.
     next_change: usize,
+    /// True if an advance ended without an event that was left: what it returned depends on whether changes are planned.
+    was_idle: bool,
     /// Ports of each switch, for changes of the caller's own.
     pub(crate) switch_ports: Vec<u16>,
     pub(crate) links: usize,
@@ -60,6 +65,7 @@ impl<B: Observer> Session<B> {
             watchdogs: Watchdogs::new(prepared.experiment.switch.retraining_time),
             plan: prepared.faults.clone(),
             next_change: 0,
+            was_idle: false,
             switch_ports: prepared.graph.switches.iter().map(|switch| switch.ports.len() as u16).collect(),
             links: prepared.graph.links.len(),
             is_separable: prepared.experiment.switch.allocation == Allocation::Separable,
@@ -90,6 +96,7 @@ impl<B: Observer> Session<B> {
                 return how;
             }
             if until < next {
+                self.was_idle |= how == Advance::Idle;
                 // A change to come may set packets going again.
                 return if self.may_change() { Advance::Reached } else { how };
             }
@@ -102,6 +109,23 @@ impl<B: Observer> Session<B> {
         is_planned
             || self.watchdogs.next_time().is_some()
             || self.subnet.as_ref().is_some_and(|subnet| !subnet.is_settled())
+    }
+
+    /// Replaces the planned changes by those of `plan`, of which those before now or at it are the same. Returns false, and changes nothing,
+    /// if a session with this plan from its start could be in another state: they differ before now, or no event was left before, and only
+    /// one of the two plans has changes after now.
+    pub fn replan(&mut self, plan: &FaultPlan) -> bool {
+        let now = self.now();
+        let made = |plan: &FaultPlan| plan.changes.iter().take_while(|change| change.at <= now).count();
+        let has_more = |plan: &FaultPlan| plan.changes.len() > made(plan);
+        let is_same = made(plan) == made(&self.plan)
+            && plan.discards == self.plan.discards
+            && plan.changes.iter().zip(self.plan.changes.iter()).take(made(plan)).all(|(a, b)| a.is_same(b));
+        if !is_same || self.was_idle && has_more(plan) != has_more(&self.plan) {
+            return false;
+        }
+        self.plan = plan.clone();
+        true
     }
 
     /// Time of the next planned change, or of the next event of subnet management.

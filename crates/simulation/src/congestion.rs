@@ -68,6 +68,7 @@ struct Part {
 
 /// Record of congestion trees, sampled at a fixed interval. The trees of a sample count until
 /// the next one: a tree begins with the first sample that has it, and ends with the first that does not.
+#[derive(Clone)]
 pub(crate) struct Trees {
     fill: Option<f64>,
     lanes: usize,

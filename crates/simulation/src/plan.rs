@@ -47,7 +47,8 @@ pub(crate) enum Stage {
     Over,
 }
 
-/// A run in progress. `P` refers to its experiment; `B` observes it.
+/// A run in progress. `P` refers to its experiment; `B` observes it. A clone is an independent copy.
+#[derive(Clone)]
 pub struct Run<P, B = Recorder> {
     pub(crate) prepared: P,
     pub(crate) session: Session<B>,
@@ -68,6 +69,7 @@ pub struct Run<P, B = Recorder> {
 }
 
 /// Iterations of jobs to wait for.
+#[derive(Clone)]
 struct JobsToDo {
     /// Iterations of all ranks.
     iterations: u64,

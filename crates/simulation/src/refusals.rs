@@ -10,6 +10,7 @@ use fabricsim_units::Time;
 const PATIENCE: u64 = 16;
 
 /// The requests that hosts refuse, and the time since which they have been the same.
+#[derive(Clone)]
 pub(crate) struct Refusals {
     patience: Time,
     /// Longest time until a lost packet has been retransmitted once.

@@ -46,7 +46,7 @@ struct WaitingPeriod {
 }
 
 /// The heads of queues at some times of the run.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Waiting {
     last: Time,
     /// Spells up to the last look.

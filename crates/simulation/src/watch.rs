@@ -11,6 +11,7 @@ use crate::refusals::Refusals;
 use crate::waiting::Waiting;
 
 /// Findings so far.
+#[derive(Clone)]
 pub(crate) struct DeadlockWatch {
     checkpoints: u64,
     /// Number of the checkpoint at which the fabric is searched next.

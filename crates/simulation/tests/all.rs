@@ -19,6 +19,7 @@ mod fair_lanes;
 mod fairness;
 mod faults;
 mod flow_control;
+mod forks;
 mod generated;
 mod generator;
 mod golden;

@@ -7,6 +7,7 @@ use fabricsim_topology::{Graph, Link, Node};
 use fabricsim_units::{HostId, LinkId, PortNo, SwitchId, Time};
 
 /// Partition and port at which each direction of a link starts and ends.
+#[derive(Clone)]
 pub(crate) struct Directory {
     pub(crate) sender: Vec<(u16, u32)>,
     pub(crate) receiver: Vec<(u16, u32)>,

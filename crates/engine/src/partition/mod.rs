@@ -38,6 +38,7 @@ pub(crate) enum Owner {
     Adapter(u32),
 }
 
+#[derive(Clone)]
 pub(crate) struct Partition<B> {
     pub(crate) switches: Table<Switch>,
     pub(crate) adapters: Vec<Adapter>,

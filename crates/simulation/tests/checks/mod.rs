@@ -6,6 +6,7 @@ mod balance;
 mod captures;
 mod ends;
 mod flows;
+mod forks;
 mod latency;
 mod links;
 mod others;
@@ -185,6 +186,7 @@ fn unguarded(text: &str) -> Result<Report, Failure> {
         let other = run(&[("measure", "{}"), ("run.partitions", "2")])?;
         partitions::unobserved(&alone, &other)?;
     }
+    forks::forked(text, &alone)?;
     if prepared.experiment.capture.is_some() {
         captures::captured(text, &alone)?;
     }
