@@ -270,6 +270,17 @@ class Session:
     ) -> Session:
         """Builds the network and checks it. `memory`: bytes that the run may take; by default what is available."""
 
+    def fork(
+        self,
+        text: str,
+        file: str,
+        overrides: list[tuple[str, str]],
+        control: Control,
+        memory: int | None,
+    ) -> Session:
+        """An independent copy, of an experiment that may differ in failures to come. `memory`: bytes that it may take.
+        Releases the interpreter lock."""
+
     def now(self) -> int:
         """Everything before this time has happened."""
 

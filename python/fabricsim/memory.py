@@ -27,6 +27,12 @@ class Allowance:
     resident: int | None = None
     """Most bytes of its process while it runs; None: until the machine has no more."""
 
+    def left(self) -> int | None:
+        """Most bytes, by the estimate, of a copy of a run of this process; None: what is available then."""
+        if self.resident is None:
+            return self.estimate
+        return max(self.resident - (resident_bytes() or 0), 1)
+
     def exceeded(self) -> str | None:
         """Reason why a run cannot go on; None if it can."""
         if self.resident is not None:

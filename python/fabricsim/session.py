@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, NoReturn, TypeVar, cast
 
 from fabricsim.errors import InputError
 from fabricsim.lazy import pandas as pd
@@ -99,6 +99,49 @@ class Session:
         except InputError:
             return f"<Session of {self._experiment.name}, ended>"
 
+    def fork(self, *, set: Mapping[str, Any] | None = None) -> Session:
+        """Returns an independent copy of the session at its time, in memory.
+
+        Both go on from here as a session that was never copied; what one does has no effect on the other. Events that
+        `events` has not returned yet are those of both.
+
+        Args:
+            set: values to replace in the experiment of the copy. Only failures to come may differ: `faults.plan` by
+                what fails and returns after `now`, and `faults.reroute_after`. The copy then has the results of a run
+                of that experiment.
+
+        Raises:
+            InputError: a value is wrong or differs in something that has already had an effect, there is not enough
+                memory for a copy, or the session has ended.
+        """
+        experiment = self._experiment.with_values(set or {})
+        text, file, _, overrides = experiment.arguments()
+        limit = self._allowed.left()
+        copy = object.__new__(Session)
+        copy._native = self._work(lambda control: self._native.fork(text, file, overrides, control, limit))
+        copy._experiment = experiment
+        copy._allowed = self._allowed
+        copy._wall_s = self._wall_s
+        return copy
+
+    def __copy__(self) -> Session:
+        """See `fork`."""
+        return self.fork()
+
+    def __deepcopy__(self, memo: Mapping[int, Any]) -> Session:
+        """See `fork`."""
+        return self.fork()
+
+    def __reduce__(self) -> NoReturn:
+        """Refuses to be written to a file or sent to another process.
+
+        Raises:
+            TypeError: always.
+        """
+        raise TypeError(
+            "a session is in the memory of its process and cannot be pickled: copy it with fork()"
+        )
+
     def close(self) -> None:
         """Ends the session without results. Calls of other methods raise `InputError` from then on."""
         with bad_input():
@@ -118,9 +161,9 @@ class Session:
 
     def advance(self, duration: str | float) -> Stop:
         """Simulates for a duration from now on; see `advance_to`."""
-        picoseconds = _picoseconds("duration", duration)
+        length = picoseconds("duration", duration)
         with bad_input():
-            until = self._native.now() + picoseconds
+            until = self._native.now() + length
         return self._advance("duration", until)
 
     def advance_to(self, time: str | float) -> Stop:
@@ -135,7 +178,7 @@ class Session:
         Raises:
             InputError: it is not a time, or before now, or the machine runs out of memory.
         """
-        until = _picoseconds("time", time)
+        until = picoseconds("time", time)
         with bad_input():
             now = self._native.now()
         if until < now:
@@ -171,7 +214,7 @@ class Session:
             InputError: a name is unknown, or the message cannot be sent.
         """
         count = _bytes(size)
-        time = None if at is None else _picoseconds("at", at)
+        time = None if at is None else picoseconds("at", at)
         with bad_input():
             return self._native.inject(source, destination, count, time, traffic)
 
@@ -306,8 +349,16 @@ class Session:
         return results[0]
 
 
-def _picoseconds(argument: str, value: str | float) -> int:
-    """A time as text with a unit, or as a number of nanoseconds."""
+def picoseconds(argument: str, value: str | float) -> int:
+    """A time as text with a unit, or as a number of nanoseconds.
+
+    Args:
+        argument: its name, for messages.
+        value: the time, 0 or more.
+
+    Raises:
+        InputError: it is no time.
+    """
     if isinstance(value, str):
         return _parsed(argument, value, native().parse_time)
     if isinstance(value, bool) or not math.isfinite(value) or value < 0:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import runpy
 from typing import Any
 
@@ -317,3 +319,20 @@ def test_thousands_of_programs_wait() -> None:
     hosts = [f"H({x},{y}).0" for x in range(32) for y in range(32)]
     run = v.run(Experiment.from_text(mesh), dict.fromkeys(hosts, program))
     assert run.values == {host: 3 * (100 + len(host)) for host in hosts}
+
+
+def test_programs_cannot_be_copied() -> None:
+    def program(ctx: v.Context) -> list[str]:
+        messages = []
+        for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError) as raised:
+                attempt(ctx)
+            messages.append(str(raised.value))
+        return messages
+
+    (messages,) = v.run(None, {"H0": program}).values.values()
+    assert len(messages) == 3
+    assert all(
+        "the program H0 and its run cannot be copied: its state is in Python functions" in text
+        for text in messages
+    )

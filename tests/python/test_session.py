@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import os
+import pickle
 import signal
 import threading
 from pathlib import Path
@@ -276,3 +278,86 @@ def test_ctrl_c_stops_a_session_that_can_go_on(small: Path) -> None:
         assert snapshot.ports["packets"].sum() == snapshot.totals["in_flight"]
         assert session.advance("1 us") == "reached"
         assert session.result().status == "interrupted"
+
+
+FAULT = {"faults.plan": [{"link": "S(0,0)-S(1,0)", "at": "40 us"}]}
+CONGESTION = {"congestion_control.algorithm": "infiniband"}
+PAUSES: dict[str, Any] = {"switch.flow_control": "pause", "links.all.buffer": "64 KiB"}
+ORDERING: dict[str, Any] = {"transport.mode": "ordered"}
+
+
+def test_a_copy_goes_on_by_itself(small: Path) -> None:
+    expected = fs.run(small)
+    with fs.Session(small) as session:
+        session.advance("30 us")
+        with session.fork() as copied:
+            assert copied.now == session.now
+            copied.configure(stop="H(1,*).0", fail="S(0,0)-S(1,0)")
+            copied.inject("H(0,0).0", "H(2,2).0", "64 KiB")
+            copied.advance("20 us")
+            again = copied.fork()
+            copied.advance_to_end()
+            changed = copied.result()
+        assert session.now == 30_000
+        session.advance_to_end()
+        assert_same(session.result(), expected)
+        again.advance_to_end()
+        assert_same(again.result(), changed)
+    assert changed.manifest["fingerprint"] != expected.manifest["fingerprint"]
+
+
+@pytest.mark.parametrize("partitions", [1, 3])
+@pytest.mark.parametrize(
+    "settings", [{}, CONGESTION, PAUSES, ORDERING], ids=["plain", "cc", "pause", "ordering"]
+)
+def test_a_copy_with_failures_has_the_results_of_their_run(
+    small: Path, settings: dict[str, Any], partitions: int
+) -> None:
+    settings = {**settings, "run.partitions": partitions}
+    with fs.Session(small, set=settings) as session:
+        session.advance_to("39 us")
+        with session.fork(set=FAULT) as copied:
+            copied.advance_to_end()
+            result = copied.result()
+        session.advance_to_end()
+        without = session.result()
+    expected = fs.run(small, set={**settings, **FAULT})
+    assert_same(result, expected)
+    assert result.manifest["overrides"] == expected.manifest["overrides"]
+    assert result.manifest["fingerprint"] != without.manifest["fingerprint"]
+
+
+def test_copies_that_differ_in_the_past_are_refused(small: Path) -> None:
+    session = fs.Session(small)
+    session.advance_to("50 us")
+    for wrong, message in (
+        ({"traffic.0.load": 0.2}, "`traffic` differs from that of the run that is copied"),
+        (FAULT, "a run with these failures is in another state at 50 us"),
+        (
+            {"faults.plan": [{"link": "S(7,7)-S(0,0)", "at": "60 us"}]},
+            r"faults.plan.0.link: `S\(7,7\)-S\(0,0\)`",
+        ),
+    ):
+        with pytest.raises(fs.InputError, match=message):
+            session.fork(set=wrong)
+    assert session.fork().now == session.now
+    session.close()
+    with pytest.raises(fs.InputError, match="the session has ended: make a new one"):
+        session.fork()
+
+
+def test_a_copy_needs_memory(small: Path) -> None:
+    session = fs.Session(small, memory="16 GiB")
+    session._allowed = fs.memory.Allowance(1 << 40, 1)
+    with pytest.raises(fs.InputError, match=r"the run takes about .* of memory, and 1 B are allowed"):
+        session.fork()
+
+
+def test_sessions_are_copied_and_not_pickled(small: Path) -> None:
+    session = fs.Session(small)
+    session.advance("10 us")
+    for copied in (copy.copy(session), copy.deepcopy(session)):
+        copied.advance("10 us")
+        assert (session.now, copied.now) == (10_000, 20_000)
+    with pytest.raises(TypeError, match=r"cannot be pickled: copy it with fork\(\)"):
+        pickle.dumps(session)

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, TryLockError};
 use fabricsim_engine::{Extent, Prepared};
 use fabricsim_measure::Recorder;
 use fabricsim_session::{Change, Feed, Injection, Subscription};
-use fabricsim_simulation::{self as simulation, Run, Stop};
+use fabricsim_simulation::{self as simulation, ForkError, Run, Stop};
 use fabricsim_units::{Bytes, Time};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -82,6 +82,31 @@ impl Session {
             let prepared = Arc::new(prepared);
             let running = Run::with_feed(Arc::clone(&prepared), control);
             Ok(Self { running: Mutex::new(Some(running)), prepared })
+        })
+    }
+
+    /// An independent copy of the session at its time, of an experiment that may differ from its own in failures to come. `memory`: bytes
+    /// that the copy may take.
+    fn fork(
+        &self,
+        py: Python<'_>,
+        text: &str,
+        file: &str,
+        overrides: Overrides,
+        control: &Control,
+        memory: Option<u64>,
+    ) -> PyResult<Self> {
+        py.detach(|| {
+            self.with(|run| {
+                simulation::permit_copy(run.prepared(), memory, file).map_err(bad_input)?;
+                let experiment = fabricsim_spec::read(text, file, &overrides).map_err(bad_input)?;
+                let (copy, prepared) = run.fork_with(experiment, file).map_err(|error| match error {
+                    ForkError::Prepare(error) => bad_input(error.located(text, &overrides)),
+                    error => bad_input(format!("{file}: {error}")),
+                })?;
+                control.0.enter(simulation::Phase::WarmUp);
+                Ok(Self { running: Mutex::new(Some(copy)), prepared })
+            })
         })
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NoReturn
 
 from fabricsim.errors import InputError
 from fabricsim.native import bad_input, native
@@ -30,6 +30,17 @@ class ProgramContext:
         self._read: tuple[object, int] | None = None
         self.notes: list[Note] = []
         """What the program has said of itself."""
+
+    def __reduce__(self) -> NoReturn:
+        """Refuses copies, and other processes.
+
+        Raises:
+            TypeError: always.
+        """
+        raise TypeError(
+            f"the program {self.program} and its run cannot be copied: its state is in Python functions that are "
+            "running, which Python cannot copy; fabricsim.Session.fork copies runs without programs"
+        )
 
     @property
     def now(self) -> float:
