@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -211,9 +211,10 @@ def title_of(manifest: Mapping[str, Any]) -> str:
     return str(title or manifest.get("name", ""))
 
 
-def frames_of(outcome: NativeOutcome) -> Frames:
-    """All tables of an outcome of the engine."""
-    return Frames({name: Columns(outcome.columns(name)) for name in outcome.tables()})
+def frames_of(outcome: NativeOutcome, only: Collection[str] | None = None) -> Frames:
+    """All tables of an outcome of the engine, or those of some names."""
+    names = [name for name in outcome.tables() if only is None or name in only]
+    return Frames({name: Columns(outcome.columns(name)) for name in names})
 
 
 def frame_of(columns: list[tuple[str, str, str, Any, Any]]) -> pd.DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,7 +108,7 @@ def run(
         file = None if reservation is None else _capture_file(experiment)
         into = None if reservation is None or file is None else reservation.staging / file
         with bad_input(), _progress(experiment.name, on_progress) as shown:
-            watch = _Watch(experiment, allowed, shown, stop, capture=into)
+            watch = Watch(experiment, allowed, shown, stop, capture=into)
             outcome = watch.outcome()
         result = result_of(experiment, outcome, watch.wall_s, watch.stopped)
         if file is not None and (report := outcome.capture()) is not None:
@@ -180,14 +180,14 @@ def simulate(
     only: bool,
 ) -> Simulated:
     """Runs an experiment for its capture. `only`: the run ends with it."""
-    watch = _Watch(experiment, allowance(memory), on_progress, stop, capture=capture, only=only)
+    watch = Watch(experiment, allowance(memory), on_progress, stop, capture=capture, only=only)
     with bad_input():
         outcome = watch.outcome()
     report = outcome.capture()
     return Simulated(outcome.status, watch.was_cancelled, None if report is None else json.loads(report))
 
 
-class _Watch:
+class Watch:
     """Builds and runs a simulation in a thread while this one reports progress and checks for a stop."""
 
     def __init__(
@@ -224,13 +224,17 @@ class _Watch:
         """Seconds of wall time that the simulation took once its network was built."""
         return self._ended - self._begun
 
+    def _simulate(self) -> NativeOutcome:
+        """Builds the simulation and runs it to its end; in a thread."""
+        arguments = self._experiment.arguments()
+        simulation = native().Simulation(*arguments, self._control, self._allowed.estimate)
+        self._begun = time.monotonic()
+        capture = None if self._capture is None else str(self._capture)
+        return simulation.run(capture, self._only, cores.available())
+
     def _work(self) -> None:
         try:
-            arguments = self._experiment.arguments()
-            simulation = native().Simulation(*arguments, self._control, self._allowed.estimate)
-            self._begun = time.monotonic()
-            capture = None if self._capture is None else str(self._capture)
-            self._outcome = simulation.run(capture, self._only, cores.available())
+            self._outcome = self._simulate()
         except BaseException as error:  # handed to the thread that waits
             self._error = error
         finally:
@@ -283,8 +287,17 @@ class _Watch:
             self._on_progress(self._progress())
 
 
-def result_of(experiment: Experiment, outcome: NativeOutcome, wall_s: float, stopped: str | None) -> Result:
-    """The results of an outcome of the engine. `stopped`: the reason of an interruption, if not by the caller."""
+def result_of(
+    experiment: Experiment,
+    outcome: NativeOutcome,
+    wall_s: float,
+    stopped: str | None,
+    only: Collection[str] | None = None,
+) -> Result:
+    """The results of an outcome of the engine. `stopped`: the reason of an interruption, if not by the caller.
+
+    `only`: names of the tables that are read; by default all.
+    """
     summary = json.loads(outcome.summary())
     summary["experiment"] = summary.get("experiment") or experiment.name
     manifest = {
@@ -303,7 +316,7 @@ def result_of(experiment: Experiment, outcome: NativeOutcome, wall_s: float, sto
     }
     if stopped is not None and outcome.status == "interrupted":
         manifest["stopped"] = stopped
-    return Result(manifest, frames_of(outcome))
+    return Result(manifest, frames_of(outcome, only))
 
 
 def stored(result: Result, reservation: Reservation) -> Result:

@@ -12,18 +12,23 @@ from typing import Any, Literal
 from fabricsim.connectivity import Connectivity
 from fabricsim.errors import FabricsimError, InputError, InterruptedBuildError
 from fabricsim.lazy import pandas as pd
-from fabricsim.memory import Allowance, shared
+from fabricsim.memory import Allowance, allowance, shared
 from fabricsim.results import Result, finite, set_column_notes
 from fabricsim.run import run
+from fabricsim.session import picoseconds
 from fabricsim.shown import Shown, counted
 from fabricsim.spec import Experiment, as_experiment
 from fabricsim.sweep import Stop, never
 from fabricsim.sweep.executors import Executor, local, processes
+from fabricsim.sweep.pool import Work
+from fabricsim.warm import Beginning, forget, run_from
 
 Each = Literal["link", "switch"]
 EACH: tuple[Each, ...] = ("link", "switch")
 AT = "1 ps"
-"""Time of the failure: before the first packet is on the wire."""
+"""Time of the failure by default: before the first packet is on the wire."""
+EARLIEST_PS = 1
+"""The same, the earliest time of a failure."""
 REROUTE_AFTER = "1 ps"
 FEWEST_PACKETS = 10
 """Packets of a flow without a failure for it to count as worse or cut off: fewer may be late by chance."""
@@ -37,6 +42,8 @@ SEPARATED = f"{STAY}, since hosts are cut off"
 MOST_FAILURES = 100_000
 MOST_HOSTS = 8
 """Names of hosts that are cut off, for each failure."""
+TABLES = ("flows",)
+"""Tables of a run that are read."""
 PAIR = ["source", "destination"]
 COLUMNS: dict[str, tuple[str, str]] = {
     "failure": ("", "Link or switch that fails"),
@@ -107,12 +114,15 @@ class _Task:
     """With the failure, and new routes if the algorithm finds them."""
     as_it_is: Experiment
     """With the failure and the old routes."""
+    beginnings: tuple[Beginning, Beginning] | None
+    """What each has in common with the other failures; None if that is nothing."""
 
 
 def what_if(
     experiment: str | Path | Experiment,
     each: Each = "link",
     *,
+    at: str | float = AT,
     set: Mapping[str, Any] | None = None,
     jobs: int | None = None,
     executor: Executor | None = None,
@@ -122,13 +132,17 @@ def what_if(
 ) -> WhatIf:
     """Runs an experiment once for each link between switches, or for each switch, that may fail.
 
-    The failure is at 1 ps, before anything is sent (`faults.plan`). Where the routing algorithm finds routes around
-    failures, all switches have them at once (`faults.reroute_after`); others keep their routes, and what they send over
-    the failed link is lost. In a script, call it under `if __name__ == "__main__":`.
+    The failure is at 1 ps, before anything is sent, or at another time (`faults.plan`). Where the routing algorithm
+    finds routes around failures, all switches have them at once (`faults.reroute_after`); others keep their routes, and
+    what they send over the failed link is lost. In a script, call it under `if __name__ == "__main__":`.
+
+    Each process simulates the time before the failure once, and copies the state for each failure. The results are
+    those of runs from the beginning.
 
     Args:
         experiment: an experiment file, or an `Experiment`.
         each: "link" (parallel cables between two switches fail together) or "switch" (with its hosts).
+        at: time of the failure, before the end of the run; a number is in nanoseconds.
         set: values to replace in all runs.
         jobs: processes at most; by default one for each processor.
         executor: where to run, instead of local processes: see `fabricsim.sweep.executors`.
@@ -142,19 +156,40 @@ def what_if(
     if each not in EACH:
         raise InputError(f"each = {each!r}: must be {' or '.join(EACH)}")
     experiment = as_experiment(experiment, set)
+    at_ps = picoseconds("at", at)
     without = run(experiment, memory=memory, stop=stop)
     if without.status == "interrupted":
         raise InputError(f"{experiment.file}: interrupted in the run without a failure: there are no results")
+    _check_time(without, at_ps)
     network = Connectivity(without)
     names = _names(without, each, network)
     written = experiment.check()
     after = ((written.get("faults") or {}).get("reroute_after")) or REROUTE_AFTER
-    tasks = _tasks(experiment, each, names)
+    tasks = _tasks(experiment, each, names, at_ps)
     where = executor or local(jobs)
+    allowed = shared(memory, processes(where, len(tasks)))
+    if at_ps > EARLIEST_PS and allowed.estimate is not None:
+        # The state before the failure stays while a copy of it runs.
+        allowed = replace(allowed, estimate=allowed.estimate // 2)
+    work = partial(_work, flows=_accepted(without)[_many(without)], allowed=allowed)
+    rows, complete = _all(tasks, work, where, on_point, stop)
+    failed = {
+        what: list((written.get(section) or {}).get("failed") or ())
+        for what, section in (("link", "links"), ("switch", "switches"))
+    }
+    found = [_with_hosts(row, each, network, failed) for row in rows]
+    return WhatIf(each, without, _table(found, without), complete, _routes(found, after))
+
+
+def _all(
+    tasks: list[_Task],
+    work: Work[_Task, dict[str, Any] | None],
+    where: Executor,
+    on_point: Callable[[int, int], None] | None,
+    stop: Stop,
+) -> tuple[list[dict[str, Any]], bool]:
+    """The rows of the failures that were run, and whether that is all of them."""
     rows: dict[str, dict[str, Any]] = {}
-    work = partial(
-        _work, flows=_accepted(without)[_many(without)], allowed=shared(memory, processes(where, len(tasks)))
-    )
     with counted("failures", on_point) as shown:
 
         def done(task: _Task, row: dict[str, Any] | None) -> None:
@@ -165,15 +200,13 @@ def what_if(
 
         if shown:
             shown(0, len(tasks))
-        complete = where.work_through(
-            tasks, work, done, stop=stop, on_lost=lambda task, why: done(task, _failed(task, why))
-        )
-    failed = {
-        what: list((written.get(section) or {}).get("failed") or ())
-        for what, section in (("link", "links"), ("switch", "switches"))
-    }
-    found = [_with_hosts(row, each, network, failed) for row in rows.values()]
-    return WhatIf(each, without, _table(found, without), complete, _routes(found, after))
+        try:
+            complete = where.work_through(
+                tasks, work, done, stop=stop, on_lost=lambda task, why: done(task, _failed(task, why))
+            )
+        finally:
+            forget()
+    return list(rows.values()), complete
 
 
 def _names(result: Result, each: Each, network: Connectivity) -> list[str]:
@@ -186,7 +219,18 @@ def _names(result: Result, each: Each, network: Connectivity) -> list[str]:
     return names
 
 
-def _tasks(experiment: Experiment, each: Each, names: list[str]) -> list[_Task]:
+def _check_time(without: Result, at_ps: int) -> None:
+    """Raises InputError if the failure is not before the end of the run."""
+    if at_ps < EARLIEST_PS:
+        raise InputError(f"at = {at_ps} ps: must be {EARLIEST_PS} ps or later")
+    end_ps = round(without.manifest["summary"]["simulated_s"] * 1e12)
+    if at_ps >= end_ps:
+        raise InputError(
+            f"at = {at_ps / 1000:g} ns: the run without a failure ends at {end_ps / 1000:g} ns: give an earlier time"
+        )
+
+
+def _tasks(experiment: Experiment, each: Each, names: list[str], at_ps: int) -> list[_Task]:
     """The runs.
 
     Raises:
@@ -199,11 +243,24 @@ def _tasks(experiment: Experiment, each: Each, names: list[str]) -> list[_Task]:
     again: dict[str, Any] = {} if faults.get("reroute_after") else {"faults.reroute_after": REROUTE_AFTER}
 
     def failing(name: str, values: Mapping[str, Any]) -> Experiment:
-        return experiment.with_values({"faults.plan": [*plan, {each: name, "at": AT}], **values})
+        failure = {each: name, "at": f"{at_ps} ps"}
+        return experiment.with_values({"faults.plan": [*plan, failure], **values})
 
-    tasks = [_Task(name, failing(name, again), failing(name, {})) for name in names]
+    beginnings = _beginnings(experiment, at_ps, again if plan else {})
+    tasks = [_Task(name, failing(name, again), failing(name, {}), beginnings) for name in names]
     tasks[0].as_it_is.describe()
     return tasks
+
+
+def _beginnings(
+    experiment: Experiment, at_ps: int, again: Mapping[str, Any]
+) -> tuple[Beginning, Beginning] | None:
+    """The time before the failure, with other routes after failures of the experiment's own, and without."""
+    if at_ps <= EARLIEST_PS:
+        return None
+    parts = (experiment.with_values(again), experiment)
+    with_routes, as_it_is = (Beginning(part, at_ps - 1) for part in parts)
+    return with_routes, as_it_is
 
 
 def _routes(rows: list[dict[str, Any]], after: str) -> str:
@@ -234,12 +291,12 @@ def _work(
     note = ""
     try:
         try:
-            result = run(task.experiment, memory=allowed, stop=stop)
+            result = _run(task, 0, allowed, stop)
         except InputError as error:
             if task.experiment == task.as_it_is:
                 raise
             note = f"{STAY}: {error}"
-            result = run(task.as_it_is, memory=allowed, stop=stop)
+            result = _run(task, 1, allowed, stop)
     except InterruptedBuildError:
         return None
     except (FabricsimError, MemoryError) as error:
@@ -247,6 +304,14 @@ def _work(
     if result.status == "interrupted":
         return _failed(task, str(result.manifest["stopped"])) if "stopped" in result.manifest else None
     return _row(task.name, result, flows, note)
+
+
+def _run(task: _Task, routes: int, allowed: Allowance | None, stop: Stop) -> Result:
+    """The run with new routes (0), or with the old ones (1)."""
+    experiment = (task.experiment, task.as_it_is)[routes]
+    if task.beginnings is None:
+        return run(experiment, memory=allowed, stop=stop)
+    return run_from(task.beginnings[routes], experiment, memory=allowance(allowed), stop=stop, only=TABLES)
 
 
 def _row(name: str, result: Result, without: pd.Series[float], note: str) -> dict[str, Any]:

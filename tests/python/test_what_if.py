@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from conftest import Command
 
 import fabricsim as fs
-from fabricsim import plots
+from fabricsim import plots, warm
 from fabricsim.cli.console import output
 from fabricsim.cli.what_if import print_what_if
 from fabricsim.what_if import COLUMNS, SEPARATED
+
+what_if = sys.modules["fabricsim.what_if"]
 
 pytestmark = pytest.mark.usefixtures("real")
 
@@ -226,3 +231,122 @@ def test_networks_in_which_nothing_can_fail(ring: Path, changes: dict[str, objec
 def test_what_can_fail_is_a_link_or_a_switch(ring: Path) -> None:
     with pytest.raises(fs.InputError, match="must be link or switch"):
         fs.what_if(ring, "host", jobs=1)  # type: ignore[arg-type]
+
+
+TORUS = """
+topology.torus = { dimensions = [3, 3], hosts_per_switch = 2 }
+links.all = { rate = "16 Gb/s", latency = "20 ns", buffer = "8 KiB" }
+switch.virtual_lanes = 8
+routing = { algorithm = "shortest-path", lane_policy = "hops" }
+host.mtu = "512 B"
+run = { warmup = "20 us", duration = "30 us", drain = "measured", drain_limit = "20 us" }
+
+[[traffic]]
+pattern = "uniform"
+injection = "poisson"
+load = 0.3
+message = "1 KiB"
+"""
+TREE = """
+topology.fat-tree = { arity = 2, levels = 3 }
+links.all = { rate = "16 Gb/s", latency = "20 ns", buffer = "64 KiB" }
+routing.algorithm = "up-down-adaptive"
+host.mtu = "512 B"
+run = { warmup = "20 us", duration = "30 us", drain_limit = "20 us" }
+
+[[traffic]]
+pattern = { hot-spot = { hosts = ["H0"], fraction = 0.4 } }
+injection = "poisson"
+load = 0.5
+message = "2 KiB"
+"""
+SETTINGS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "congestion control": {"congestion_control.algorithm": "infiniband"},
+    "ordering": {"transport.mode": "ordered", "transport.timeout": "5 us"},
+    "pauses": {"switch.flow_control": "pause", "links.all.buffer": "64 KiB"},
+    "own plan": {"faults.plan": [{"switch": "SWITCH", "at": "5 us", "until": "9 us"}]},
+}
+
+
+@pytest.mark.parametrize("partitions", [1, 3])
+@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize(("network", "switch"), [(TORUS, "S(2,2)"), (TREE, "L3S1")], ids=["torus", "tree"])
+def test_failures_after_a_warm_up_are_those_of_runs_from_the_beginning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, network: str, switch: str, name: str, partitions: int
+) -> None:
+    """All that each run finds, to the bit."""
+    path = tmp_path / "network.toml"
+    path.write_text(network)
+    setting = json.loads(json.dumps(SETTINGS[name]).replace("SWITCH", switch))
+    setting["run.partitions"] = partitions
+    compared = []
+
+    def both(beginning: Any, experiment: fs.Experiment, **options: Any) -> fs.Result:
+        try:
+            result = warm.run_from(beginning, experiment, **{**options, "only": None})
+        except fs.InputError as error:
+            with pytest.raises(fs.InputError, match=re.escape(str(error))):
+                fs.run(experiment)
+            raise
+        expected = fs.run(experiment)
+        assert str({**result.manifest, "wall_s": 0.0}) == str({**expected.manifest, "wall_s": 0.0})
+        assert list(result.frames) == list(expected.frames)
+        for table, frame in result.frames.items():
+            pd.testing.assert_frame_equal(frame, expected.frames[table])
+        compared.append(result.manifest["fingerprint"])
+        return result
+
+    monkeypatch.setattr(what_if, "run_from", both)
+    each: Any = "link" if partitions == 1 else "switch"
+    found = fs.what_if(path, each, at="25 us", set=setting, jobs=1)
+    assert (found.failures["status"] == "ok").all()
+    assert len(compared) == len(found.failures) > 5
+    # Some switches of the tree carry nothing.
+    assert len({found.without.manifest["fingerprint"], *compared}) > 0.8 * len(compared)
+
+
+def test_the_time_before_the_failure_is_simulated_once(ring: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = []
+    begin = warm._CopyWatch._begin
+
+    def counted(self: Any) -> Any:
+        begun.append(self)
+        return begin(self)
+
+    monkeypatch.setattr(warm._CopyWatch, "_begin", counted)
+    found = fs.what_if(ring, at="30 us", jobs=1)
+    assert (len(found.failures), len(begun)) == (4, 1)
+    assert warm._Kept.session is None
+    assert found.failures.equals(fs.what_if(ring, at=30_000.0, jobs=2).failures)
+    assert not found.failures.equals(fs.what_if(ring, jobs=1).failures)
+    # Without routes around failures: the state is that of runs that keep theirs.
+    begun.clear()
+    found = fs.what_if(ring, at="30 us", set={"routing.algorithm": "dimension-order"}, jobs=1)
+    assert (len(found.failures), "stay as they are" in found.routes) == (4, True)
+    assert 0 < found.failures["accepted_gbps"].min() < found.without.summary["accepted_gbps"]
+
+
+def test_the_time_of_the_failure_is_in_the_run(ring: Path, command: Command) -> None:
+    ran = command("what-if", ring, "--at", "100 us", "--jobs", 1)
+    assert ran.code == 2
+    assert "at = 100000 ns: the run without a failure ends at 100000 ns: give an earlier time" in ran.err
+    assert "at = 0 ps: must be 1 ps or later" in command("what-if", ring, "--at", "0 ns").err
+    assert "at: " in command("what-if", ring, "--at", "soon").err
+    ran = command("what-if", ring, "--at", "50 us", "--jobs", 1, "--set", "run.warmup=50 us")
+    assert ran.code == 0, ran.err
+    assert "routes around the failure 1 ps after it" in ran.out
+
+
+def test_a_stop_ends_the_warm_up(ring: Path) -> None:
+    """And keeps nothing of it: the next call begins anew."""
+    calls: list[None] = []
+
+    def stop() -> bool:
+        calls.append(None)
+        return len(calls) > 1
+
+    found = fs.what_if(ring, at="50 us", set={"run.duration": "100 us"}, jobs=1, stop=stop)
+    assert not found.complete
+    assert warm._Kept.session is None
+    assert len(fs.what_if(ring, at="50 us", jobs=1).failures) == 4

@@ -32,7 +32,7 @@ from fabricsim.cli.swept import read_single
 from fabricsim.errors import InputError
 from fabricsim.frames import missing
 from fabricsim.lazy import pandas as pd
-from fabricsim.what_if import FEWEST_PACKETS, SEPARATED, WhatIf
+from fabricsim.what_if import AT, FEWEST_PACKETS, SEPARATED, WhatIf
 from fabricsim.what_if import what_if as run_what_if
 
 MOST_MESSAGES = 2
@@ -47,6 +47,14 @@ def what_if(
         Literal["link", "switch"],
         typer.Option("--each", help="Each link between switches fails, or each switch."),
     ] = "link",
+    at: Annotated[
+        str,
+        typer.Option(
+            "--at",
+            metavar="TIME",
+            help="Time of the failure; all runs begin as copies of the state before it.",
+        ),
+    ] = AT,
     top: Annotated[
         int,
         typer.Option(
@@ -82,7 +90,7 @@ def what_if(
     where = executor(jobs, dask, slurm, slurm_option)
     with Interrupt() as interrupt, count_progress("failures") as on_point:
         found = run_what_if(
-            experiment, each, executor=where, memory=memory, on_point=on_point, stop=interrupt.asked
+            experiment, each, at=at, executor=where, memory=memory, on_point=on_point, stop=interrupt.asked
         )
     show(json, found.as_dict, lambda: print_what_if(found, top, output()))
     if out is not None and pictures is not None and len(found.failures):
