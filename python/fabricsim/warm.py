@@ -59,9 +59,12 @@ def run_from(
 
 
 def forget() -> None:
-    """Frees the state that this process keeps."""
-    with _Kept.lock:
-        _Kept.drop()
+    """Frees the state that this process keeps, unless a run is being built or copied: then a timer frees it later."""
+    if _Kept.lock.acquire(blocking=False):
+        try:
+            _Kept.drop()
+        finally:
+            _Kept.lock.release()
 
 
 class _Kept:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import fabricsim as fs
 from fabricsim import plots, warm
 from fabricsim.cli.console import output
 from fabricsim.cli.what_if import print_what_if
+from fabricsim.memory import Allowance
 from fabricsim.what_if import COLUMNS, SEPARATED
 
 what_if = sys.modules["fabricsim.what_if"]
@@ -350,3 +352,26 @@ def test_a_stop_ends_the_warm_up(ring: Path) -> None:
     assert not found.complete
     assert warm._Kept.session is None
     assert len(fs.what_if(ring, at="50 us", jobs=1).failures) == 4
+
+
+def test_the_state_is_freed_without_waiting_for_a_build() -> None:
+    """A stop does not wait for the build that it interrupts, which holds the state."""
+    with warm._Kept.lock:
+        warm.forget()
+
+
+def test_the_state_is_freed_after_a_while(ring: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers of a cluster go on living."""
+    monkeypatch.setattr(warm, "KEPT_S", 0.05)
+    experiment = fs.Experiment.from_file(ring)
+    fault = experiment.with_values({"faults.plan": [{"link": "S(0)-S(1)", "at": "50 us"}]})
+    beginning = warm.Beginning("a test", 49_000_000)
+    result = warm.run_from(beginning, fault, memory=Allowance(), only=["flows"])
+    assert (result.manifest["fingerprint"], list(result.frames)) == (
+        fs.run(fault).manifest["fingerprint"],
+        ["flows"],
+    )
+    limit = time.monotonic() + 60.0
+    while warm._Kept.session is not None:
+        assert time.monotonic() < limit
+        time.sleep(0.02)
