@@ -99,7 +99,9 @@ fn grow(states: &[State], places: &[Place]) -> Forest {
             tree.branches.push(state.outlet);
         }
     }
-    trees.iter_mut().for_each(|tree| tree.branches.sort_unstable());
+    for tree in &mut trees {
+        tree.branches.sort_unstable();
+    }
     Forest { trees, tree_of }
 }
 

@@ -15,6 +15,13 @@ use crate::recording::{self, Recording};
 use crate::setting_warnings::setting_warnings;
 use crate::{identity, nodes, port_counters, queue_pairs, subnet, transports};
 
+/// In order of a key, which does not depend on partitions.
+fn sorted<T, K: Ord>(all: impl Iterator<Item = T>, key: impl Fn(&T) -> K) -> Vec<T> {
+    let mut all: Vec<T> = all.collect();
+    all.sort_by_key(key);
+    all
+}
+
 impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
     /// Ends the run now, and with it a measurement that has not ended. A run that has not come to its end is
     /// [`Status::Interrupted`].
@@ -43,10 +50,8 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
         let names = recording::names(&self.prepared);
         let recoveries = self.session.recoveries().clone();
         let Self { prepared, session, trees, watch, packets, .. } = self;
-        let mut transports: Vec<_> = session.engine().transports().collect();
-        transports.sort_by_key(|transport| transport.host);
-        let mut pairs: Vec<_> = session.engine().queue_pairs().collect();
-        pairs.sort_by_key(|pair| (pair.host, pair.number));
+        let transports = sorted(session.engine().transports(), |of| of.host);
+        let pairs = sorted(session.engine().queue_pairs(), |of| (of.host, of.number));
         let measured = measure::Outcome {
             transport: transports::counts(&transports),
             queue_pairs: prepared.experiment.queue_pairs.is_some().then(|| queue_pairs::counts(&pairs)),

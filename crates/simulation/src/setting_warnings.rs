@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fabricsim_engine::Prepared;
-use fabricsim_spec::{Experiment, FlowControlBy, OrderingMode, Topology};
+use fabricsim_spec::{CongestionAlgorithm, Experiment, FlowControlBy, OrderingMode, Topology};
 
 /// Warnings about settings that are allowed and probably not intended.
 pub fn setting_warnings(prepared: &Prepared) -> Vec<String> {
@@ -11,14 +11,16 @@ pub fn setting_warnings(prepared: &Prepared) -> Vec<String> {
     found.extend(fabricsim_topology::overruled(&prepared.graph, &prepared.experiment));
     found.extend(fabricsim_engine::warnings(prepared));
     found.extend(fabricsim_engine::pause_warning(prepared));
+    found.extend(fabricsim_engine::dcqcn_warning(prepared));
     found
 }
 
 /// The same for an experiment of which no network is built: one in a graph file is read. `None` if they depend on the network, since there is an
-/// ordering protocol, or pauses. A wrong experiment has an error, and no warnings beside it.
+/// ordering protocol, pauses, or DCQCN. A wrong experiment has an error, and no warnings beside it.
 pub fn early_warnings(experiment: &Experiment, base: &Path, file: &str) -> Option<Vec<String>> {
     let has_pauses = experiment.switch.flow_control == FlowControlBy::Pause;
-    if has_pauses || experiment.transport.mode != OrderingMode::None {
+    let has_dcqcn = experiment.congestion_control.algorithm == CongestionAlgorithm::Dcqcn;
+    if has_pauses || has_dcqcn || experiment.transport.mode != OrderingMode::None {
         return None;
     }
     if fabricsim_spec::check(experiment, file).is_err() {

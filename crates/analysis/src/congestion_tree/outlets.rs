@@ -165,7 +165,9 @@ pub(super) fn places(states: &[State], parents: &mut [u32]) -> Vec<Place> {
                 (!congested, outlet)
             };
             let cut = circle.iter().min_by_key(order).copied();
-            way.iter().for_each(|&outlet| steps[outlet as usize] = NONE);
+            for &outlet in &way {
+                steps[outlet as usize] = NONE;
+            }
             if let Some(outlet) = cut {
                 parents[outlet as usize] = NONE;
                 continue;
@@ -222,7 +224,9 @@ pub(super) mod tests {
     /// The outlets that wait for another one, as pairs, as parents.
     pub(in super::super) fn parents(outlets: usize, waits_for: &[(u32, u32)]) -> Vec<u32> {
         let mut parents = vec![NONE; outlets];
-        waits_for.iter().for_each(|&(from, to)| parents[from as usize] = to);
+        for &(from, to) in waits_for {
+            parents[from as usize] = to;
+        }
         parents
     }
 

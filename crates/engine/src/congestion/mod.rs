@@ -2,8 +2,10 @@
 
 mod build;
 mod ports;
+mod published;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use build::{Builder, service_classes};
 pub(crate) use ports::check;
+pub use published::dcqcn_warning;

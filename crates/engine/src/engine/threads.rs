@@ -109,6 +109,7 @@ type Look<'a> = dyn FnMut(Time, &Totals) -> bool + 'a;
 
 /// Mail from one partition to another: ports and messages.
 type Letters = Mutex<Vec<(u32, Mail)>>;
+type Opened<'a> = MutexGuard<'a, Vec<(u32, Mail)>>;
 
 /// What the threads share.
 struct Shared<'a> {
@@ -267,12 +268,19 @@ impl<B: Observer> Worker<'_, B> {
         let mut earliest = u64::MAX;
         for (place, partition) in self.partitions.iter_mut().enumerate() {
             while partition.run(end, BUDGET) {}
+            let sender = self.first + place;
+            // Most mail is for the same partition as what came before it.
+            let mut open: Option<(u16, Opened<'_>)> = None;
             for mail in partition.context.out.mail.drain(..) {
                 let Some((to, port)) = mail.address(shared.directory) else {
                     unreachable!("threads take no part where loads are broadcast")
                 };
                 earliest = earliest.min(mail.acts_at(end).0);
-                shared.letters(parity, usize::from(to), self.first + place).push((port, mail));
+                let letters = match open.take() {
+                    Some((at, letters)) if at == to => letters,
+                    _ => shared.letters(parity, usize::from(to), sender),
+                };
+                open.insert((to, letters)).1.push((port, mail));
             }
         }
         earliest.min(self.next_time())
@@ -310,7 +318,7 @@ impl Shared<'_> {
         times.min().unwrap_or(u64::MAX)
     }
 
-    fn letters(&self, parity: usize, receiver: usize, sender: usize) -> MutexGuard<'_, Vec<(u32, Mail)>> {
+    fn letters(&self, parity: usize, receiver: usize, sender: usize) -> Opened<'_> {
         locked(&self.boxes[(parity * self.partitions + receiver) * self.partitions + sender])
     }
 

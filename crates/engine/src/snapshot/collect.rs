@@ -76,7 +76,7 @@ fn parts<B: Observer>(engine: &Engine<B>) -> Vec<Part> {
         let all =
             |of: &[Partition<B>]| of.iter().map(|partition| Part::of(partition, now)).collect::<Vec<_>>();
         let handles: Vec<_> = groups.map(|group| scope.spawn(move || all(group))).collect();
-        let parts = handles.into_iter().map(|handle| handle.join());
+        let parts = handles.into_iter().map(std::thread::ScopedJoinHandle::join);
         // A panic of a thread is one of the run.
         parts.flat_map(|part| part.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
     })
