@@ -200,11 +200,11 @@ def test_only_failed_points_run_again(small: Path, tmp_path: Path, monkeypatch: 
     fails = True
     whole = fake_native.Simulation.run
 
-    def run(simulation: fake_native.Simulation) -> fake_native.Outcome:
+    def run(simulation: fake_native.Simulation, *arguments: Any) -> fake_native.Outcome:
         ran.append(simulation._tree["title"])
         if fails and ran[-1] == "b":
             raise fake_native.NativeError("no license")
-        return whole(simulation)
+        return whole(simulation, *arguments)
 
     monkeypatch.setattr(fake_native.Simulation, "run", run)
     vary = {"title": ["'a'", "'b'", "'deadlock'"]}
