@@ -44,9 +44,17 @@ impl Division {
         let may_pay = assembly.router.broadcast_outputs().is_none()
             && most_events(assembly) >= 2.0 * one.worth as f64
             && assembly.graph.switches.len() > 1;
-        let halves = std::iter::successors(Some(assembly.cores), |&cores| Some(cores / 2));
-        let several = halves.take_while(|&cores| may_pay && cores > 1);
-        several.map(|cores| with(cores, CLEARLY_WORTH)).find(holds).unwrap_or(one)
+        let mut threads = if may_pay { assembly.cores } else { 1 };
+        while threads > 1 {
+            let several = with(threads, CLEARLY_WORTH);
+            let enough = (expected_events(assembly, several.partitions) / several.worth as f64) as u32;
+            if enough >= threads {
+                return several;
+            }
+            // Fewer parts may have longer links between them.
+            threads = enough.max(2).min(threads - 1);
+        }
+        one
     }
 }
 

@@ -221,3 +221,44 @@ fn management_is_reported_where_it_is_captured() {
         assert_eq!(engine.observers().map(|observer| observer.1).sum::<u32>(), reported);
     }
 }
+
+/// A mesh of 16 hosts that saturate links of this latency, and the cores that it may use.
+fn mesh(latency: &str, cores: u32, threads: Option<&str>) -> Engine<NullObserver> {
+    let text = TWO.replace("[2]\nhosts_per_switch = 2", "[4, 4]").replace("partitions = 2\n", "");
+    let text = text.replace("512 B", "64 KiB").replace("50 ns", latency);
+    let threads = threads.map(|threads| ("run.threads".to_owned(), threads.to_owned()));
+    let experiment = fabricsim_spec::read(&text, "mesh.toml", threads.as_slice()).unwrap();
+    let prepared = Prepared::new(experiment, Path::new("."), "mesh.toml").unwrap();
+    Prepared { cores, ..prepared }.engine(|| NullObserver)
+}
+
+#[test]
+fn threads_take_part_as_soon_as_windows_have_held_enough() {
+    let mut engine = mesh("5 us", 1, Some("2"));
+    engine.advance(Time::us(400), &mut |_, _| true);
+    let found = engine.scaling();
+    assert_eq!((found.asked, found.partitions, found.threads), (2, 2, 2));
+    assert_eq!(found.lookahead, Time::us(5));
+    assert!(found.windows < 100 && found.events > 200 * found.windows, "{found:?}");
+    assert!(found.shared > 0.8 && (0.5..0.6).contains(&found.busiest), "{found:?}");
+    // Windows of 50 ns hold fewer events than are worth it, and so does a call of `advance`.
+    let short = mesh("50 ns", 1, Some("2")).scaling();
+    assert_eq!((short.asked, short.partitions, short.threads), (2, 1, 1));
+    let mut stepped = mesh("5 us", 1, Some("2"));
+    for step in 1..2000 {
+        stepped.advance(Time::ns(200 * step), &mut |_, _| true);
+    }
+    assert_eq!(stepped.scaling().shared, 0.0, "{:?}", stepped.scaling());
+}
+
+/// A window of 5 us holds about 4400 events, enough for two threads.
+#[test]
+fn cores_are_used_where_that_clearly_pays() {
+    for (latency, cores, threads) in
+        [("5 us", 1, 1), ("5 us", 2, 2), ("5 us", 7, 2), ("5 us", 3, 2), ("20 us", 7, 7), ("50 ns", 2, 1)]
+    {
+        let found = mesh(latency, cores, None).scaling();
+        assert_eq!((found.threads, found.partitions), (threads, threads), "{latency}, {cores} cores");
+    }
+    assert_eq!(mesh("5 us", 8, Some("1")).scaling().asked, 1);
+}

@@ -41,7 +41,7 @@ pub(super) struct Threads {
 }
 
 /// How a run was divided, for those who ask why it is as fast as it is. Results do not depend on it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Scaling {
     /// Threads that the experiment asks for, or that its cores would be worth.
     pub asked: u32,

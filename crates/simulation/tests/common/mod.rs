@@ -8,7 +8,7 @@ pub mod tables;
 
 use std::path::Path;
 
-use fabricsim_engine::Prepared;
+use fabricsim_engine::{Prepared, Scaling};
 use fabricsim_simulation::{Control, Outcome, Run, Status, simulate};
 use fabricsim_units::Time;
 
@@ -157,7 +157,8 @@ pub fn cancelled(prepared: &Prepared) -> Outcome {
     outcome
 }
 
-/// Everything that a run found out, to the bit, as text.
+/// Everything that a run found out, to the bit, as text; how it was divided is not a result.
 pub fn everything(outcome: &Outcome) -> String {
+    let outcome = Outcome { scaling: Scaling::default(), ..outcome.clone() };
     format!("{outcome:?}")
 }
