@@ -8,6 +8,8 @@ from typing import Any
 
 from fabricsim.durations import seconds
 
+GIVEN = 100
+"""Events of a window, for each thread, from which on threads take part that the experiment asks for."""
 MUCH = 0.95
 """Part of the events from which on threads are said to have handled all."""
 
@@ -45,17 +47,20 @@ class Scaling:
 
     def sentence(self) -> str | None:
         """What threads did, or why they did not take part; None for a run for which none were asked."""
-        if self.asked < 2:
+        took_no_part = self.shared < 1.0 - MUCH
+        if self.asked < 2 or (took_no_part and self.worth > GIVEN):
             return None
         if self.broadcasts:
             return f"1 of {self.asked}: one thread does all where switches broadcast their loads"
         if self.partitions < 2:
             return f"1 of {self.asked}: the network is not divided, since windows would hold too few events"
         each = self.events / self.windows if self.windows else 0.0
-        length = "any length" if self.lookahead_ns is None else seconds(self.lookahead_ns * 1e-9)
+        length = "any length" if self.lookahead_ns is None else f"at most {seconds(self.lookahead_ns * 1e-9)}"
         windows = f"windows of {length} hold {each:,.0f} events"
-        if self.shared < 1.0 - MUCH:
+        if took_no_part:
             least = self.worth * self.threads
-            return f"1 of {self.asked}: {windows}, and {self.threads} threads take part from {least:,} on"
+            if each < least:
+                return f"1 of {self.asked}: {windows}, and {self.threads} threads take part from {least:,} on"
+            return f"1 of {self.asked}: {windows}, but the run is short, or stops often, for samples and bins"
         part = "" if self.shared >= MUCH else f" (for {self.shared:.0%} of all events)"
         return f"{self.threads}{part}: {windows}; the busiest thread has {self.busiest:.0%} of them"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -157,13 +158,13 @@ def what_if(
         raise InputError(f"each = {each!r}: must be {' or '.join(EACH)}")
     experiment = as_experiment(experiment, set)
     at_ps = picoseconds("at", at)
-    without = run(experiment, memory=memory, stop=stop)
+    written = experiment.check()
+    without = _without(experiment, written.get("faults") or {}, memory, stop)
     if without.status == "interrupted":
         raise InputError(f"{experiment.file}: interrupted in the run without a failure: there are no results")
     _check_time(without, at_ps)
     network = Connectivity(without)
     names = _names(without, each, network)
-    written = experiment.check()
     after = ((written.get("faults") or {}).get("reroute_after")) or REROUTE_AFTER
     tasks = _tasks(experiment, each, names, at_ps)
     where = executor or local(jobs)
@@ -179,6 +180,17 @@ def what_if(
     }
     found = [_with_hosts(row, each, network, failed) for row in rows]
     return WhatIf(each, without, _table(found, without), complete, _routes(found, after))
+
+
+def _without(
+    experiment: Experiment, faults: Mapping[str, Any], memory: str | int | None, stop: Stop
+) -> Result:
+    """The run without a failure, with the routes around the experiment's own failures that the others have."""
+    if faults.get("plan") and not faults.get("reroute_after"):
+        with suppress(InputError):  # the routing finds none
+            again = experiment.with_values({"faults.reroute_after": REROUTE_AFTER})
+            return run(again, memory=memory, stop=stop)
+    return run(experiment, memory=memory, stop=stop)
 
 
 def _all(

@@ -86,12 +86,16 @@ def scaling(**fields: object) -> Scaling:
     [
         (
             scaling(shared=1.0),
-            "2: windows of 500 ns hold 4,000 events; the busiest thread has 53% of them",
+            "2: windows of at most 500 ns hold 4,000 events; the busiest thread has 53% of them",
         ),
-        (scaling(shared=0.5), "2 (for 50% of all events): windows of 500 ns hold 4,000 events"),
+        (scaling(shared=0.5), "2 (for 50% of all events): windows of at most 500 ns hold 4,000 events"),
         (
             scaling(events=400, shared=0.0),
-            "1 of 2: windows of 500 ns hold 40 events, and 2 threads take part from 200 on",
+            "1 of 2: windows of at most 500 ns hold 40 events, and 2 threads take part from 200 on",
+        ),
+        (
+            scaling(shared=0.0),
+            "1 of 2: windows of at most 500 ns hold 4,000 events, but the run is short, or stops often",
         ),
         (scaling(broadcasts=True), "1 of 2: one thread does all where switches broadcast their loads"),
         (scaling(lookahead_ns=None, shared=1.0), "2: windows of any length hold 4,000 events"),
@@ -104,3 +108,4 @@ def test_the_sentence_on_threads_gives_the_reason(found: Scaling, expected: str)
 def test_runs_of_one_thread_and_older_ones_say_nothing() -> None:
     assert Scaling.of({}).sentence() is None
     assert scaling(asked=1).sentence() is None
+    assert scaling(shared=0.0, worth=2000).sentence() is None, "cores that were not asked for"

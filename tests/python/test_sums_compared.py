@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from conftest import Command
 from sums_cases import LOAD, agree, write_mesh
@@ -14,6 +15,7 @@ from sums_cases import LOAD, agree, write_mesh
 import fabricsim as fs
 from fabricsim.compare import compare, compare_repeated
 from fabricsim.sweep import load_sweep
+from fabricsim.sweep.sums import with_silent
 
 pytestmark = pytest.mark.usefixtures("real")
 
@@ -119,3 +121,23 @@ def test_compare_repeats_runs_with_their_sums(mesh: Path, tmp_path: Path, comman
         if row["quantity"] == "accepted_gbps" and row["set"] == told["sets"][1]["label"]
     ]
     assert total == pytest.approx(expected)
+
+
+def test_a_repetition_without_a_flow_of_a_key_counts_as_zero() -> None:
+    rows = pd.DataFrame(
+        {
+            "seed": [1, 2, 2],
+            "load": [0.5, 0.5, 0.5],
+            "destination": ["a", "a", "b"],
+            "flows": [1, 1, 2],
+            "accepted_gbps": [4.0, 6.0, 3.0],
+            "latency_mean_ns": [10.0, 20.0, 30.0],
+        }
+    )
+    found = with_silent(rows, ["load"], "destination").set_index(["destination", "seed"])
+    assert found.loc["b", "accepted_gbps"].to_list() == [0.0, 3.0]
+    assert found.loc["b", "flows"].to_list() == [0, 2]
+    assert found.loc["b", "latency_mean_ns"].isna().to_list() == [True, False]
+    assert found.loc["a", "accepted_gbps"].to_list() == [4.0, 6.0]
+    assert found["load"].unique().tolist() == [0.5]
+    assert len(with_silent(rows.drop(columns="load"), [], "destination")) == 4

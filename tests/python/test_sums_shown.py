@@ -183,3 +183,17 @@ def test_a_sweep_has_the_sums_that_its_metrics_need(mesh: Path, command: Command
     assert ran.code == 0, ran.err
     assert Path(f"s/{metric}.png").exists()
     assert Path("s/by_destination.parquet").exists()
+
+
+def test_names_of_groups_make_no_folders(tmp_path: Path, command: Command) -> None:
+    file = tmp_path / "odd.toml"
+    mesh = write_mesh(tmp_path).read_text()
+    file.write_text(mesh.replace("[groups]", '[groups]\n"../a/b" = ["H(0,0).0"]'))
+    options = ("--vary", f"{LOAD}=0.1,0.2", "--by", "group", "--jobs", "1", "--out", tmp_path / "out")
+    assert command("sweep", file, *options).code == 0
+    name = "group.../a/b->others.accepted_gbps"
+    ran = command("plot", tmp_path / "out", "--metric", name, "--out", tmp_path / "drawn")
+    assert ran.code == 0, ran.err
+    assert [path.name for path in (tmp_path / "drawn").iterdir()] == [
+        "group...-a-b to others.accepted_gbps.png"
+    ]

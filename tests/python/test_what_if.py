@@ -375,3 +375,12 @@ def test_the_state_is_freed_after_a_while(ring: Path, monkeypatch: pytest.Monkey
     while warm._Kept.session is not None:
         assert time.monotonic() < limit
         time.sleep(0.02)
+
+
+def test_the_run_without_a_failure_has_the_routes_that_the_others_have(tmp_path: Path) -> None:
+    """The ring's own failure cuts the direct path: with the routes around it, as all have them, it harms none."""
+    file = tmp_path / "ring.toml"
+    file.write_text(RING + '[[faults.plan]]\nlink = "S(0)-S(1)"\nat = "20 us"\n')
+    found = fs.what_if(file, "switch", jobs=1)
+    assert found.without.manifest["summary"]["invariants"]["lost"].get("link_failed", 0) <= 1
+    assert found.failures["change"].max() <= 0.01

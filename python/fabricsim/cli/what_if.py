@@ -12,7 +12,7 @@ from fabricsim.cli.compare import FORMATS
 from fabricsim.cli.console import output, tell
 from fabricsim.cli.interrupt import INTERRUPTED, Interrupt
 from fabricsim.cli.layout import narrow
-from fabricsim.cli.numbers import nanoseconds, percent, rate
+from fabricsim.cli.numbers import nanoseconds, rate
 from fabricsim.cli.pictures import LabelOption, StyleOption, WidthOption, drawing_if
 from fabricsim.cli.progress import count_progress
 from fabricsim.cli.state import (
@@ -162,6 +162,11 @@ def _count(value: Any) -> str:
         return "-"
 
 
+def _change(fraction: Any) -> str:
+    """A change with its sign; a dash for none."""
+    return "-" if missing(fraction) else f"{float(fraction):+.1%}"
+
+
 def _sentences(found: WhatIf) -> list[str]:
     """The answer in words."""
     table = found.failures
@@ -169,7 +174,7 @@ def _sentences(found: WhatIf) -> list[str]:
     if ran.empty:
         return []
     worst = ran.iloc[0]
-    lines = [f"the worst: {worst['failure']}, {percent(worst['change'])} of accepted throughput"]
+    lines = [f"the worst: {worst['failure']}, {_change(worst['change'])} of accepted throughput"]
     if separated := _separated(ran):
         lines.append(separated)
     flows, counted = len(found.without.flows), found.counted_flows

@@ -19,9 +19,11 @@ from fabricsim.sums import keys_of, summed_by
 from fabricsim.sweep import SweepResult, load_sweep
 from fabricsim.sweep.repeated import SEED, metrics
 
-LARGER, SMALLER, NONE, EQUAL = "larger", "smaller", "no difference", "equal"
+LARGER, SMALLER, NONE, EQUAL, UNKNOWN = "larger", "smaller", "no difference", "equal", "not known"
 """Verdicts on a set beside the first: the interval of the paired differences is above zero, below it, or contains it.
-Equal: all repetitions are."""
+Equal: all repetitions are. Not known: fewer than two pairs have the quantity, so there is no interval."""
+FEWEST_PAIRS = 2
+"""Pairs from which on there is an interval."""
 _COLUMNS = (
     "quantity",
     "set",
@@ -195,6 +197,8 @@ def _row(quantity: Any, label: str, table: pd.DataFrame, first: pd.DataFrame) ->
     apart = difference(ours.tolist(), theirs.tolist())
     if table is first or (ours.equals(theirs)):
         verdict = EQUAL
+    elif (ours.notna() & theirs.notna()).sum() < FEWEST_PAIRS:
+        verdict = UNKNOWN
     elif apart.is_none:
         verdict = NONE
     else:

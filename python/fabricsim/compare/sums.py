@@ -12,6 +12,7 @@ from fabricsim.results import Result
 from fabricsim.sums import COLUMNS, keys_of
 from fabricsim.sweep import SweepResult
 from fabricsim.sweep.repeated import SEED
+from fabricsim.sweep.sums import with_silent
 
 
 def sums_beside(
@@ -57,6 +58,7 @@ def sums_by_seed(result: SweepResult, by: str) -> pd.DataFrame:
         rows = result.by(by)
     except InputError as error:
         raise InputError(f"{result.folder or result.manifest['file']}: {error}") from None
+    rows = with_silent(rows, [], by)
     rows = rows.astype({SEED: int, **dict.fromkeys(COLUMNS, float)})
     return rows.pivot_table(
         index=SEED, columns=keys_of(by), values=list(COLUMNS), aggfunc="first", sort=False

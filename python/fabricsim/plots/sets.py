@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -209,7 +210,12 @@ def save_sweep_plots(
         figures = {name: over_parameters(result, name) for name in known if name in result.points}
     if not by and not metrics:
         figures |= _sum_figures(result, list(result.sums), SUM_METRICS)
-    return [save(figure, out / f"{name}.{format}") for name, figure in figures.items()]
+    return [save(figure, out / f"{_file_name(name)}.{format}") for name, figure in figures.items()]
+
+
+def _file_name(name: str) -> str:
+    """A name without what names of files cannot have everywhere: names of hosts and groups may have anything."""
+    return re.sub(r'[\x00-\x1f/\\<>:"|?*]+', "-", name.replace("->", " to ")).lstrip(".")
 
 
 def _sum_figures(result: SweepResult, by: Sequence[str], metrics: Sequence[str]) -> dict[str, Figure]:

@@ -29,7 +29,7 @@ from fabricsim.sweep.repeated import estimates, means
 from fabricsim.sweep.saturation import Saturation, saturation
 from fabricsim.sweep.schedule import Schedule, schedule_of, scheduled
 from fabricsim.sweep.state import SweepState, read_rows
-from fabricsim.sweep.sums import sums_tables
+from fabricsim.sweep.sums import sums_tables, with_silent
 from fabricsim.sweep.table import Parameters, frame
 
 
@@ -160,7 +160,8 @@ class SweepResult(Shown):
         if by is None:
             return estimates(self.points, self.varied, confidence)
         keys = [*self.varied, *keys_of(by)]
-        rows = self.by(by)[[*keys, *COLUMNS]].assign(status="ok")
+        rows = with_silent(self.by(by), self.varied, by)
+        rows = rows[[*keys, *COLUMNS]].assign(status="ok")
         return estimates(rows, keys, confidence)
 
     def numeric(self, key: str) -> str:

@@ -15,6 +15,7 @@ from fabricsim.errors import InputError
 from fabricsim.lazy import pandas as pd
 from fabricsim.results import Result, column_notes, finite, set_column_notes
 from fabricsim.sums import COLUMNS, SUMMED_BY, keys_of, nearest
+from fabricsim.sweep.repeated import SEED
 from fabricsim.sweep.table import SUMMED, Parameters, same_kinds
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 NO_SUMS = "no sums: "
 """Prefix of the message of a point whose sums cannot be computed."""
+SILENT = ("flows", "accepted_gbps")
+"""Sums that are zero in a run without a flow of a key."""
 Rows = Mapping[int, Mapping[str, Any]]
 
 
@@ -83,6 +86,23 @@ def attach_sums(rows: dict[int, dict[str, Any]], name: str, table: pd.DataFrame)
     return True
 
 
+def with_silent(rows: pd.DataFrame, others: Sequence[str], by: str) -> pd.DataFrame:
+    """Sums of repetitions with a row for each key and seed of a combination of the `others`: in a repetition without a
+    flow of a key, its throughput was zero. Other numbers of it are not known.
+    """
+    keys = keys_of(by)
+    parts = []
+    for _, part in rows.groupby(list(others), sort=False, dropna=False) if others else [((), rows)]:
+        whole = part[keys].drop_duplicates().merge(part[[SEED]].drop_duplicates(), how="cross")
+        whole = whole.merge(part.assign(_known=True), how="left", on=[*keys, SEED])
+        silent = whole.pop("_known").isna()
+        whole.loc[silent, list(SILENT)] = 0
+        for name in others:
+            whole[name] = part[name].iloc[0]
+        parts.append(whole)
+    return pd.concat(parts, ignore_index=True) if parts else rows
+
+
 def with_sum(result: SweepResult, name: str) -> SweepResult:
     """The sweep with a column of its points for a sum: `destination.H9.accepted_gbps`.
 
@@ -99,6 +119,8 @@ def with_sum(result: SweepResult, name: str) -> SweepResult:
     if key not in set(keys):
         raise InputError(f"this sweep has no sums of {by} {key!r}{nearest(key, sorted(set(keys)))}")
     rows = table[keys == key].set_index("point")[column]
+    if column in SILENT:
+        rows = rows.reindex(table["point"].unique(), fill_value=0)
     points = result.points.assign(**{name: rows.reindex(list(result.numbers)).to_numpy(float)})
     notes = column_notes(result.points) | {name: (SUMS[column].unit, SUMS[column].text)}
     set_column_notes(points, notes)
