@@ -108,4 +108,4 @@ def test_the_sentence_on_threads_gives_the_reason(found: Scaling, expected: str)
 def test_runs_of_one_thread_and_older_ones_say_nothing() -> None:
     assert Scaling.of({}).sentence() is None
     assert scaling(asked=1).sentence() is None
-    assert scaling(shared=0.0, worth=2000).sentence() is None, "cores that were not asked for"
+    assert scaling(shared=0.0, worth=2000).sentence() is None, "cores that no key gives"
