@@ -25,14 +25,14 @@ def allowed() -> int:
 
 
 def limit(cores: int | None) -> None:
-    """From now on, a run of this process may use so many cores; None: all."""
+    """Sets the number of cores that a run of this process may use; None: all."""
     global _limit  # noqa: PLW0603 - a setting of the process, as the cores are
     _limit = cores
 
 
 @contextmanager
 def limited(cores: int | None) -> Iterator[None]:
-    """A run in the context may use so many cores; None: as many as before."""
+    """Limits the cores that a run in the context may use; None: the limit stays."""
     before = _limit
     limit(before if cores is None else cores)
     try:

@@ -18,9 +18,9 @@ use crate::mail::Mail;
 use crate::partition::Partition;
 use crate::totals::Totals;
 
-/// Windows after which it is decided whether threads take part; fewer if these have held as many events as so many that are worth it.
+/// Windows after which it is decided whether threads take part. Fewer are enough if they held the events of this number of windows at the threshold.
 const MEASURED: u64 = 64;
-/// Events of a call of [`Engine::advance`], for each thread, from which on threads take part: to start one takes about as long as some hundred.
+/// Events of a call of [`Engine::advance`], for each thread, from which on threads take part: the start of a thread takes the time of a few hundred.
 const WORTH_A_START: u64 = 2000;
 
 /// The threads that may advance the partitions, and what they have to do.
@@ -40,7 +40,7 @@ pub(super) struct Threads {
     shared: u64,
 }
 
-/// How a run was divided, for those who ask why it is as fast as it is. Results do not depend on it.
+/// Division of a run into partitions and threads, and its use. Results do not depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Scaling {
     /// Threads that the experiment asks for, or that its cores would be worth.
