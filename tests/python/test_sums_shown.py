@@ -197,3 +197,14 @@ def test_names_of_groups_make_no_folders(tmp_path: Path, command: Command) -> No
     assert [path.name for path in (tmp_path / "drawn").iterdir()] == [
         "group...-a-b to others.accepted_gbps.png"
     ]
+
+
+def test_pairs_of_groups_with_the_same_text_are_refused(tmp_path: Path, command: Command) -> None:
+    file = tmp_path / "ambiguous.toml"
+    groups = '[groups]\na = ["H(0,0).0"]\n"b->c" = ["H(0,1).0"]\n"a->b" = ["H(1,0).0"]\nc = ["H(1,1).0"]'
+    file.write_text(write_mesh(tmp_path).read_text().replace("[groups]", groups))
+    options = ("--vary", f"{LOAD}=0.1,0.2", "--by", "group", "--jobs", "1", "--out", tmp_path / "out")
+    assert command("sweep", file, *options).code == 0
+    ran = command("plot", tmp_path / "out", "--metric", "group.a->b->c.accepted_gbps", "--out", tmp_path)
+    assert (ran.code, len(ran.err.strip().splitlines())) == (2, 1)
+    assert "is ambiguous: names of these groups contain '->'" in ran.err

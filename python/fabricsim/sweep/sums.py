@@ -119,6 +119,10 @@ def with_sum(result: SweepResult, name: str) -> SweepResult:
     if key not in set(keys):
         raise InputError(f"this sweep has no sums of {by} {key!r}{nearest(key, sorted(set(keys)))}")
     rows = table[keys == key].set_index("point")[column]
+    if rows.index.has_duplicates:
+        raise InputError(
+            f"{by} {key!r} is ambiguous: names of these groups contain '->'; give them other names"
+        )
     if column in SILENT:
         rows = rows.reindex(table["point"].unique(), fill_value=0)
     points = result.points.assign(**{name: rows.reindex(list(result.numbers)).to_numpy(float)})
