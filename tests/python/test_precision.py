@@ -230,3 +230,32 @@ def test_points_have_common_random_numbers(mesh: Path, key: str, values: list[An
     assert paired < 0.1 * independent
     others = [(ours - np.roll(theirs, shift)).var(ddof=1) for shift in range(1, 20)]
     assert np.mean(others) == pytest.approx(independent, rel=0.2)
+
+
+def test_a_measurement_ends_when_quantile_and_throughput_are_known(command: Command, tmp_path: Path) -> None:
+    file = tmp_path / "mesh.toml"
+    file.write_text(MESH)
+    key = 'run.steady_state={ precision = %s, of = ["latency_ns.p99", "accepted_gbps"] }'
+    rows, lengths = {}, {}
+    for name, precision in (("loose", "0.1"), ("tight", "0.001")):
+        out = tmp_path / name
+        ran = command("run", file, "--set", key % precision, "--set", "run.duration=200 us", "--out", out)
+        assert ran.code == 0, ran.err
+        (rows[name],) = (line for line in ran.out.splitlines() if line.startswith("precision"))
+        summary = fs.load(out).manifest["summary"]
+        lengths[name] = summary["measured_ns"]
+        for row in summary["precision"]:
+            assert row["reached"] == (row["relative"] <= float(precision) and not row["correlated"])
+    assert lengths["loose"] < lengths["tight"] == 200_000.0
+    for part in ("latency p99", "Gb/s ±", "required ± 10.00%"):
+        assert part in rows["loose"]
+    assert "not reached" not in rows["loose"]
+    assert "(not reached" in rows["tight"]
+
+
+def test_of_a_steady_state_has_names_of_the_summary(command: Command, tmp_path: Path) -> None:
+    file = tmp_path / "mesh.toml"
+    file.write_text(MESH)
+    ran = command("check", file, "--set", 'run.steady_state={ of = ["latency_ns.p98"] }')
+    assert ran.code != 0
+    assert "did you mean `latency_ns.p99`" in ran.err + ran.out

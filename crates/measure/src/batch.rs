@@ -25,12 +25,12 @@ impl AddAssign for Batch {
     }
 }
 
-/// Mean latency with its confidence interval.
+/// A value with its confidence interval: the mean latency, unless its origin says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
-    /// Mean latency, in picoseconds.
+    /// The value; a mean latency in picoseconds.
     pub mean: f64,
-    /// Half the width of the interval, in picoseconds.
+    /// Half the width of the interval, in the same unit.
     pub half_width: f64,
     /// Number of groups, [`FEWEST`] or more.
     pub groups: usize,

@@ -92,6 +92,27 @@ impl<const BITS: u32> Histogram<BITS> {
         })
     }
 
+    /// Returns the number of values in the bucket of `value` and in those below it.
+    pub fn count_up_to(&self, value: u64) -> u64 {
+        self.buckets().take_while(|bucket| bucket.low <= value).map(|bucket| bucket.count).sum()
+    }
+
+    /// The number that the part `share` of the values does not exceed, if the values of a bucket are spread evenly over it. Infinite if `share` is
+    /// above 1, the lowest number of the lowest occupied bucket if it is below 0; `None` when nothing was recorded.
+    pub fn at_share(&self, share: f64) -> Option<f64> {
+        let rank = share * self.count() as f64;
+        let mut below = 0.0;
+        for bucket in self.buckets() {
+            let count = bucket.count as f64;
+            if below + count >= rank {
+                let width = (bucket.high - bucket.low) as f64 + 1.0;
+                return Some(bucket.low as f64 + width * ((rank - below).max(0.0) / count));
+            }
+            below += count;
+        }
+        (below > 0.0).then_some(f64::INFINITY)
+    }
+
     /// The middle of the bucket that holds the smallest number which at least `per_mille` thousandths of the
     /// numbers do not exceed; `None` when nothing was recorded. `per_mille` is from 1 to 1000.
     pub fn quantile(&self, per_mille: u32) -> Option<u64> {
@@ -135,6 +156,20 @@ mod tests {
         let found: Vec<_> = histogram.buckets().map(|b| (b.low, b.high, b.count)).collect();
         assert_eq!(found, [(0, 0, 1), (1, 1, 1), (7, 7, 2), (8, 9, 1)]);
         assert_eq!(Histogram::<2>::new().quantile(500), None);
+    }
+
+    #[test]
+    fn values_of_a_bucket_are_spread_evenly() {
+        let histogram = of::<2>(&[4, 16, 17, 18, 19]);
+        assert_eq!(
+            (histogram.count_up_to(3), histogram.count_up_to(4), histogram.count_up_to(17)),
+            (0, 1, 5)
+        );
+        assert_eq!(histogram.at_share(-0.1), Some(4.0));
+        assert_eq!(histogram.at_share(0.6), Some(18.0));
+        assert_eq!(histogram.at_share(1.0), Some(20.0));
+        assert_eq!(histogram.at_share(1.01), Some(f64::INFINITY));
+        assert_eq!(Histogram::<2>::new().at_share(0.5), None);
     }
 
     proptest! {

@@ -1,6 +1,6 @@
 //! Collectors and details that a recorder has only on request. No cost otherwise.
 
-use fabricsim_spec::{CongestionAlgorithm, Switch};
+use fabricsim_spec::{CongestionAlgorithm, SteadyState, Switch};
 
 use crate::Recorder;
 use crate::collectors::{Congestion, Entries, Routers, Transport};
@@ -10,6 +10,14 @@ impl Recorder {
     pub fn with_entries(mut self, count: usize) -> Self {
         self.collectors.entries = Entries::of(count);
         self.collectors.latency.keep_apart(count);
+        self
+    }
+
+    /// Keeps the latencies of each batch, for the quantiles that `rule` waits for.
+    pub fn with_steady_state(mut self, rule: &SteadyState) -> Self {
+        if rule.of.iter().any(|metric| metric.per_mille().is_some()) {
+            self.collectors.batch_latencies = Some(Box::default());
+        }
         self
     }
 

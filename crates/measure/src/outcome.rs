@@ -2,7 +2,7 @@
 
 use fabricsim_units::{HostId, Rate, Time};
 
-use crate::{QueuePairCounts, TransportCounts};
+use crate::{QueuePairCounts, ReachedPrecision, TransportCounts};
 
 /// End of the run, and the load that its sources requested.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,8 +13,8 @@ pub struct Outcome {
     pub rates: Vec<Rate>,
     /// Load offered within the window. Empty if that is not known.
     pub offers: Vec<OfferedLoad>,
-    /// With steady-state detection: [`Steady::steady`](crate::Steady::steady).
-    pub steady: Option<bool>,
+    /// With steady-state detection: what it found.
+    pub steady: Option<SteadyEnd>,
     /// Number of times that a notification found or brought a flow to the level at which the congestion control reports
     /// it.
     pub congestion_events: u64,
@@ -22,6 +22,15 @@ pub struct Outcome {
     pub transport: Option<TransportCounts>,
     /// Counters of queue pairs, if there are any.
     pub queue_pairs: Option<QueuePairCounts>,
+}
+
+/// State of steady-state detection at the end of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SteadyEnd {
+    /// [`Steady::steady`](crate::Steady::steady).
+    pub settled: bool,
+    /// [`Steady::precision`](crate::Steady::precision).
+    pub precision: Vec<ReachedPrecision>,
 }
 
 /// Bytes that a source offered within the window. Offers of the same source and destination add up.

@@ -4,7 +4,7 @@ use fabricsim_units::{HostId, Time, Vl};
 use crate::collectors::{Collector, Collectors, each, plain_events, report_to_each, rows_of_hosts};
 use crate::grid::{Axis, capacity};
 use crate::timeline::{Delivery, Timeline};
-use crate::{Batch, RecorderConfig, Window};
+use crate::{DeliveredBatch, RecorderConfig, Window};
 
 /// Counts the reports of a partition of a run, in bounded space.
 ///
@@ -52,8 +52,9 @@ impl Recorder {
 
     /// The packets delivered since the last call, the input of [`Steady`](crate::Steady) when summed over all
     /// partitions.
-    pub fn take_batch(&mut self) -> Batch {
-        self.collectors.run.take_batch()
+    pub fn take_batch(&mut self) -> DeliveredBatch {
+        let latencies = self.collectors.batch_latencies.as_mut().map(|of| of.take());
+        DeliveredBatch { sums: self.collectors.run.take_batch(), latencies: latencies.unwrap_or_default() }
     }
 
     /// Number of iterations of jobs that single ranks have completed so far, and the end of the last.

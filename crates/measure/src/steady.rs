@@ -1,7 +1,8 @@
-use fabricsim_spec::{Run, SteadyState};
+use fabricsim_spec::{Run, SteadyMetric, SteadyState};
 use fabricsim_units::Time;
 
-use crate::batch::{Batch, FEWEST, Interval, interval};
+use crate::batch::{FEWEST, Interval};
+use crate::precision::{DeliveredBatch, ReachedPrecision, interval_of, is_precise};
 
 /// Minimum number of batches of the truncation statistic: with fewer it is erratic.
 const FEWEST_KEPT: usize = 5;
@@ -37,7 +38,7 @@ pub enum Verdict {
     Continue,
     /// The warm-up is over: open the measurement window at the next batch boundary.
     Open,
-    /// The mean is known precisely enough: close the window at the next batch boundary.
+    /// All that is waited for is known precisely enough: close the window at the next batch boundary.
     Close,
 }
 
@@ -62,7 +63,7 @@ pub struct Steady {
     longest_warmup: usize,
     phase: Phase,
     settled: bool,
-    batches: Vec<Batch>,
+    batches: Vec<DeliveredBatch>,
     next_look: usize,
 }
 
@@ -87,7 +88,7 @@ impl Steady {
     }
 
     /// Adds the packets delivered in the next batch.
-    pub fn push(&mut self, batch: Batch) -> Verdict {
+    pub fn push(&mut self, batch: DeliveredBatch) -> Verdict {
         match self.phase {
             Phase::WarmUp => self.warm_up(batch),
             Phase::Opening => {
@@ -99,11 +100,9 @@ impl Steady {
         }
     }
 
-    fn warm_up(&mut self, batch: Batch) -> Verdict {
+    fn warm_up(&mut self, batch: DeliveredBatch) -> Verdict {
         self.batches.push(batch);
-        let busy = self.batches.iter().filter(|batch| batch.packets > 0);
-        let means: Vec<f64> = busy.map(|batch| batch.latency as f64 / batch.packets as f64).collect();
-        self.settled = truncation(&means).is_some();
+        self.settled = self.has_settled();
         if !self.settled && self.batches.len() < self.longest_warmup {
             return Verdict::Continue;
         }
@@ -112,28 +111,56 @@ impl Steady {
         Verdict::Open
     }
 
-    fn measure(&mut self, batch: Batch) -> Verdict {
+    /// True if neither the mean latency of batches drifts nor their bytes, of the two those that the numbers waited for depend on.
+    fn has_settled(&self) -> bool {
+        let sums = || self.batches.iter().map(|batch| batch.sums);
+        let of_throughput = |metric: &SteadyMetric| *metric == SteadyMetric::AcceptedGbps;
+        if self.rule.of.iter().any(of_throughput) {
+            let bytes: Vec<f64> = sums().map(|batch| batch.bytes as f64).collect();
+            if truncation(&bytes).is_none() {
+                return false;
+            }
+        }
+        if self.rule.of.iter().all(of_throughput) {
+            return true;
+        }
+        let busy = sums().filter(|batch| batch.packets > 0);
+        let means: Vec<f64> = busy.map(|batch| batch.latency as f64 / batch.packets as f64).collect();
+        truncation(&means).is_some()
+    }
+
+    fn measure(&mut self, batch: DeliveredBatch) -> Verdict {
         self.batches.push(batch);
         if self.batches.len() < self.next_look {
             return Verdict::Continue;
         }
         self.next_look = (self.batches.len() * 5).div_ceil(4);
-        match self.interval() {
-            Some(found) if !found.correlated && found.half_width <= self.rule.precision * found.mean => {
-                self.phase = Phase::Closed;
-                Verdict::Close
-            }
-            _ => Verdict::Continue,
+        let reached = |&metric: &SteadyMetric| {
+            self.interval(metric).is_some_and(|found| is_precise(&found, self.rule.precision))
+        };
+        if !self.rule.of.iter().all(reached) {
+            return Verdict::Continue;
         }
+        self.phase = Phase::Closed;
+        Verdict::Close
     }
 
-    /// The confidence interval of the mean latency so far; `None` before the tenth batch of the measurement.
-    pub fn interval(&self) -> Option<Interval> {
+    /// The confidence interval of `metric` so far, in picoseconds, or for a throughput in bytes per batch; `None` before the tenth batch of the
+    /// measurement.
+    fn interval(&self, metric: SteadyMetric) -> Option<Interval> {
         let measured = matches!(self.phase, Phase::Measuring | Phase::Closed);
-        measured.then(|| interval(&self.batches, self.rule.confidence)).flatten()
+        measured.then(|| interval_of(metric, &self.batches, self.rule.confidence)).flatten()
     }
 
-    /// True if the warm-up ended because the latency no longer drifted (and not because it had lasted too long).
+    /// The precision so far of each number that is waited for, from batches of `length`.
+    pub fn precision(&self, length: Time) -> Vec<ReachedPrecision> {
+        let row = |&metric: &SteadyMetric| {
+            ReachedPrecision::of(metric, self.interval(metric), self.rule.precision, length)
+        };
+        self.rule.of.iter().map(row).collect()
+    }
+
+    /// True if the warm-up ended because nothing that is waited for drifted any more (and not because it had lasted too long).
     pub const fn steady(&self) -> bool {
         self.settled
     }
@@ -147,6 +174,7 @@ impl Steady {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::batch::{Batch, interval};
     use fabricsim_model::Random;
 
     /// Mean of the sequences that the tests draw.
@@ -183,6 +211,10 @@ pub(crate) mod tests {
             Batch { packets: u64::from(per_batch), latency: latency as u128, bytes: 64 }
         };
         (0..count).map(|_| batch(noise)).collect()
+    }
+
+    fn delivered(sums: Batch) -> DeliveredBatch {
+        DeliveredBatch { sums, ..DeliveredBatch::default() }
     }
 
     fn rule(precision: f64) -> SteadyState {
@@ -225,7 +257,7 @@ pub(crate) mod tests {
         let mut verdicts = Vec::new();
         for (i, mut batch) in batches(&mut noise, 200, 100).into_iter().enumerate() {
             batch.latency += (batch.latency as f64 * (-(i as f64) / 2.0).exp()) as u128;
-            match steady.push(batch) {
+            match steady.push(delivered(batch)) {
                 Verdict::Continue => (),
                 verdict => verdicts.push((i, verdict)),
             }
@@ -233,7 +265,7 @@ pub(crate) mod tests {
         let [(opened, Verdict::Open), (closed, Verdict::Close)] = verdicts[..] else {
             panic!("{verdicts:?}")
         };
-        let found = steady.interval().unwrap();
+        let found = steady.interval(SteadyMetric::LatencyMean).unwrap();
         assert!((FEWEST - 1..100).contains(&opened) && closed >= opened + 1 + FEWEST);
         assert!(steady.steady() && steady.precise() && found.groups >= FEWEST && !found.correlated);
         assert!(found.half_width <= 0.01 * found.mean);
@@ -255,10 +287,10 @@ pub(crate) mod tests {
             let expected = LOOKS.into_iter().find(|&count| is_precise(count)).expect("a precise mean");
             later += u32::from((FEWEST..expected).any(is_precise));
             let mut steady = Steady::new(rule.clone(), 100);
-            let constant = Batch { packets: 10, latency: 1000, bytes: 0 };
-            assert_eq!((0..FEWEST).map(|_| steady.push(constant)).last(), Some(Verdict::Open));
-            assert_eq!(steady.push(constant), Verdict::Continue, "the batch before the measurement");
-            let closed = measured.iter().position(|&batch| steady.push(batch) == Verdict::Close);
+            let constant = || delivered(Batch { packets: 10, latency: 1000, bytes: 0 });
+            assert_eq!((0..FEWEST).map(|_| steady.push(constant())).last(), Some(Verdict::Open));
+            assert_eq!(steady.push(constant()), Verdict::Continue, "the batch before the measurement");
+            let closed = measured.iter().position(|&batch| steady.push(delivered(batch)) == Verdict::Close);
             assert_eq!(closed, Some(expected - 1), "seed {seed}");
         }
         assert!(later > 5, "{later} of 20 would have ended earlier");
@@ -268,15 +300,34 @@ pub(crate) mod tests {
     fn saturation_is_not_taken_for_steady() {
         let mut steady = Steady::new(rule(0.02), 40);
         let drifting = |i: u64| Batch { packets: 10, latency: 1000 * u128::from(i + 1), bytes: 0 };
-        let verdicts: Vec<_> = (0..200).map(|i| steady.push(drifting(i))).collect();
+        let verdicts: Vec<_> = (0..200).map(|i| steady.push(delivered(drifting(i)))).collect();
         assert_eq!(verdicts.iter().position(|&v| v == Verdict::Open), Some(39));
         assert!(!verdicts.contains(&Verdict::Close) && !steady.steady() && !steady.precise());
-        assert!(steady.interval().unwrap().correlated);
+        assert!(steady.interval(SteadyMetric::LatencyMean).unwrap().correlated);
     }
 
     #[test]
     fn silence_is_not_steady() {
         let mut steady = Steady::new(rule(0.02), 1000);
-        assert!((0..500).all(|_| steady.push(Batch::default()) == Verdict::Continue));
+        assert!((0..500).all(|_| steady.push(DeliveredBatch::default()) == Verdict::Continue));
+    }
+
+    /// Latencies drift, bytes do not: a throughput settles, and is known at once; together with the latency it waits for that.
+    #[test]
+    fn only_what_is_waited_for_counts() {
+        let ended = |of: &[SteadyMetric]| {
+            let rule = SteadyState { of: of.to_vec(), ..rule(0.02) };
+            let mut steady = Steady::new(rule, 40);
+            let drifting = |i: u64| {
+                let bytes = 6400 + 10 * (i % 2);
+                delivered(Batch { packets: 100, latency: 1000 * u128::from(i + 1), bytes })
+            };
+            let closed = (0..200).position(|i| steady.push(drifting(i)) == Verdict::Close);
+            (steady.steady(), closed.is_some(), steady.precision(Time::ns(1)))
+        };
+        let (settled, closed, precision) = ended(&[SteadyMetric::AcceptedGbps]);
+        assert!(settled && closed && precision[0].reached);
+        let (settled, closed, precision) = ended(&[SteadyMetric::AcceptedGbps, SteadyMetric::LatencyMean]);
+        assert!(!settled && !closed && precision[0].reached && !precision[1].reached);
     }
 }

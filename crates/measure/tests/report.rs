@@ -4,7 +4,7 @@ use fabricsim_measure::{
     Names, OfferedLoad, Outcome, PortName, Recorder, RecorderConfig, Report, RouterPort,
 };
 use fabricsim_model::{Data, Grant, Observer, Packet, PacketKind};
-use fabricsim_spec::{Drain, Measure, Run, SteadyState, Switch};
+use fabricsim_spec::{Drain, Measure, Run, SteadyMetric, SteadyState, Switch};
 use fabricsim_units::{HostId, Rate, Time, Vl};
 
 const SIZE: u32 = 1000;
@@ -209,18 +209,39 @@ fn a_window_that_opens_and_closes_later() {
         }
     };
     feed(&mut recorder, 0, 50);
-    let batch = recorder.take_batch();
+    let batch = recorder.take_batch().sums;
     assert_eq!((batch.packets, batch.latency, batch.bytes), (50, 50_000_000, 50_000));
     recorder.open_window(Time::us(60));
     feed(&mut recorder, 50, 100);
     recorder.close_window(Time::us(110));
     feed(&mut recorder, 100, 150);
-    assert_eq!(recorder.take_batch().packets, 100);
+    assert_eq!(recorder.take_batch().sums.packets, 100);
     let report = recorder.report(&names(4, 2), &outcome(Time::us(150), 4, &[(0, None, 50_000)]));
     assert_eq!((report.summary.measured_from_ns, report.summary.measured_ns), (60_000.0, 50_000.0));
     assert_eq!((report.summary.hosts.packets, report.summary.latency.latency_packets), (50, 50));
     assert_eq!((report.summary.hosts.accepted_load, report.summary.hosts.saturated), (1.0, false));
     assert!(report.summary.flows.flows[0].offered_gbps.is_nan(), "the destination was drawn");
+}
+
+/// Latencies of batches are kept only for quantiles.
+#[test]
+fn latencies_of_a_batch_are_those_since_the_last() {
+    let config = RecorderConfig::new(&run(Time::us(10), Time::us(400), true), &Measure::default(), 4, 2, 1);
+    for (of, kept) in [(SteadyMetric::LatencyP99, true), (SteadyMetric::AcceptedGbps, false)] {
+        let rule = SteadyState { of: vec![of], ..SteadyState::default() };
+        let mut recorder = Recorder::new(&config).with_steady_state(&rule);
+        for (taken, latency) in [(3, Time::us(1)), (2, Time::us(5))] {
+            for i in 0..taken {
+                let sent = packet(0, 1, Time::us(i), Time::us(i));
+                recorder.delivered(sent.created + latency, &sent);
+            }
+            let batch = recorder.take_batch();
+            assert_eq!(batch.sums.packets, taken);
+            let found: Vec<_> = batch.latencies.buckets().map(|of| (of.low <= latency.0, of.count)).collect();
+            assert_eq!(found, if kept { vec![(true, taken)] } else { Vec::new() });
+            assert_eq!(batch.latencies.count_up_to(latency.0), if kept { taken } else { 0 });
+        }
+    }
 }
 
 /// The thesis' fabric with every pair of its hosts: below 5 MB of values. A row of the series takes 8 B for its value;

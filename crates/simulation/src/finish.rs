@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use fabricsim_engine::{Engine, Extent, Prepared, Totals};
-use fabricsim_measure::{self as measure, OfferedLoad, Steady};
+use fabricsim_measure::{self as measure, OfferedLoad, Steady, SteadyEnd};
 use fabricsim_model::Table;
 use fabricsim_units::{HostId, Time};
 use fabricsim_workload::MulticastGroup;
@@ -154,11 +154,15 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
     /// Data of the run besides the recorders', without counters of transports.
     fn measured(&mut self, end: Time) -> measure::Outcome {
         let graph = &self.prepared.graph;
+        let batch = Steady::batch_length(&self.prepared.experiment.run);
         measure::Outcome {
             end,
             rates: graph.hosts.iter().map(|h| graph.links[h.link.index()].parameters.rate).collect(),
             offers: to_members(offers(self.session.engine_mut(), end), &self.prepared.workload.groups),
-            steady: self.steady.as_ref().map(Steady::steady),
+            steady: self
+                .steady
+                .as_ref()
+                .map(|steady| SteadyEnd { settled: steady.steady(), precision: steady.precision(batch) }),
             congestion_events: self.session.engine().congestion_events(),
             transport: None,
             queue_pairs: None,

@@ -6,7 +6,7 @@
 use std::ops::Deref;
 
 use fabricsim_engine::{Advance, Prepared};
-use fabricsim_measure::{Batch, Recorder, Steady, Verdict};
+use fabricsim_measure::{DeliveredBatch, Recorder, Steady, Verdict};
 use fabricsim_session::{Feed, Session};
 use fabricsim_spec::Drain;
 use fabricsim_units::Time;
@@ -310,7 +310,7 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
     fn judge_batch(&mut self, control: &Control) {
         let longest = self.prepared.experiment.run.duration;
         let now = self.session.now();
-        let mut batch = Batch::default();
+        let mut batch = DeliveredBatch::default();
         self.session.engine_mut().observers().for_each(|of| batch += of.recorder().take_batch());
         let Some(steady) = &mut self.steady else { return };
         let verdict = steady.push(batch);

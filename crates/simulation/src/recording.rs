@@ -78,6 +78,9 @@ pub(crate) fn recorder(config: &RecorderConfig, prepared: &Prepared) -> Recorder
     let mut recorder = Recorder::new(config)
         .with_entries(workload.streams.len())
         .with_congestion(experiment.congestion_control.algorithm);
+    if let Some(rule) = &experiment.run.steady_state {
+        recorder = recorder.with_steady_state(rule);
+    }
     if workload.streams.iter().any(|stream| stream.kind != StreamKind::Traffic) {
         recorder = recorder.with_jobs();
     }

@@ -146,6 +146,40 @@ fn the_interval_that_a_run_reports_holds_the_mean() {
     }
 }
 
+/// The same of the 99th percentile, whose value is Crommelin's, and of the throughput, which is the load of the link.
+#[test]
+fn the_intervals_of_quantile_and_throughput_hold_them() {
+    let (load, precision) = (0.6, 0.04);
+    let prepared = prepare(LINK, &[]);
+    let constant = zero_load(&prepared, HostId(0), HostId(1), Bytes(1000)).as_ns_f64();
+    let expected = [constant + quantile(0.99, load), load * 8.0];
+    let steady = format!(
+        "{{ precision = {precision}, batch = \"1 ms\", of = [\"latency_ns.p99\", \"accepted_gbps\"] }}"
+    );
+    let mut held = [0; 2];
+    for seed in 1..=RUNS {
+        let overrides = [
+            ("traffic.0.load", load.to_string()),
+            ("run.steady_state", steady.clone()),
+            ("run.duration", "2 s".to_owned()),
+            ("seed", seed.to_string()),
+        ];
+        let overrides: Vec<_> = overrides.iter().map(|(key, value)| (*key, value.as_str())).collect();
+        let summary = run(LINK, &overrides).summary;
+        assert_eq!((summary.steady, summary.precision.len()), (Some(true), 2));
+        for ((held, reached), expected) in held.iter_mut().zip(&summary.precision).zip(expected) {
+            let (value, half) = (reached.value.unwrap(), reached.half_width.unwrap());
+            assert!(reached.reached && half <= precision * value, "{seed}: {reached:?}");
+            *held += usize::from((value - expected).abs() <= half);
+        }
+        let shown = summary.latency.latency_ns.p99;
+        let batches = summary.precision[0].value.unwrap();
+        assert!((shown / batches - 1.0).abs() < 0.02, "{seed}: {shown} created, {batches} delivered");
+    }
+    // Binomial with p = 0.95: 14 or fewer of 20 have a probability of 0.0003.
+    assert!(held.iter().all(|&held| held >= 15), "{held:?} of {RUNS}");
+}
+
 /// Sixteen hosts share an output. It works whenever there is work, so it is never better than a queue to which all
 /// come directly; and the hosts' links smooth the arrivals, so it is never worse than that and a host's own queue.
 #[test]

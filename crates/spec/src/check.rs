@@ -134,6 +134,14 @@ fn steady_state(rule: &SteadyState, duration: Time) -> Result<(), Problem> {
         );
         return Err(("run.steady_state.batch", message));
     }
+    if rule.of.is_empty() {
+        let message = "the list is empty: give one or more numbers, for example [\"latency_ns.mean\"]";
+        return Err(("run.steady_state.of", message.to_owned()));
+    }
+    if let Some(twice) = rule.of.iter().enumerate().find(|(at, metric)| rule.of[..*at].contains(metric)) {
+        let message = format!("\"{}\" is there twice: give each name once", twice.1.name());
+        return Err(("run.steady_state.of", message));
+    }
     Ok(())
 }
 
@@ -225,6 +233,12 @@ duration = '1 ms'
             ("run.steady_state.confidence", "1.0", "give a number between 0 and 1"),
             ("run.steady_state.batch", "0 ns", "run.steady_state.batch: 0 is not allowed"),
             ("run.steady_state.batch", "101 us", "needs room for 10 batches"),
+            ("run.steady_state.of", "[]", "run.steady_state.of: the list is empty: give one or more numbers"),
+            (
+                "run.steady_state.of",
+                "[\"accepted_gbps\", \"accepted_gbps\"]",
+                "run.steady_state.of: \"accepted_gbps\" is there twice",
+            ),
             ("measure.bin", "0 ns", "measure.bin: 0 is not allowed"),
         ]);
     }

@@ -72,7 +72,7 @@ pub use queue_pairs::{MessageVerb, OutOfOrder, PATH_MTUS, QUEUE_PAIR_HEADERS, Qu
 pub use range::{OutOfRange, numbers_at, out_of_range, range_in_words};
 pub use read::read;
 pub use routing::{Algorithm, LanePolicy, Load, PathChoice, Routing, RoutingEngine, Selection, Ties, Via};
-pub use run::{Drain, FlowDetail, Measure, Run, SteadyState};
+pub use run::{Drain, FlowDetail, Measure, Run, SteadyMetric, SteadyState};
 pub use schema::{json_schema, schema_of};
 pub use sequence::{MicroBatches, Operation, Phase, PhaseSequence, RankGroup};
 pub use subnet_manager::{SubnetManager, SubnetStart};

@@ -53,14 +53,17 @@ pub enum Drain {
     Empty,
 }
 
-/// Steady-state detection by batch means: the warm-up is prolonged until the mean latency no longer drifts, the
-/// measurement ends when the confidence interval is narrow enough.
+/// Steady-state detection by batch means: the warm-up is prolonged until neither the mean latency nor the throughput of batches drifts (of the two,
+/// what `of` needs), the measurement ends when all confidence intervals are narrow enough.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SteadyState {
-    /// Required half-width of the confidence interval, relative to the mean.
+    /// Required half-width of each confidence interval, relative to the value.
     #[schemars(extend("exclusiveMinimum" = 0.0, "exclusiveMaximum" = 1.0, "x-unit" = "1"))]
     pub precision: f64,
+    /// What the measurement makes known this well: numbers of the summary.
+    #[schemars(length(min = 1))]
+    pub of: Vec<SteadyMetric>,
     /// Confidence level.
     #[schemars(extend("exclusiveMinimum" = 0.0, "exclusiveMaximum" = 1.0, "x-unit" = "1"))]
     pub confidence: f64,
@@ -72,7 +75,50 @@ pub struct SteadyState {
 
 impl Default for SteadyState {
     fn default() -> Self {
-        Self { precision: 0.02, confidence: 0.95, batch: None }
+        Self { precision: 0.02, of: vec![SteadyMetric::LatencyMean], confidence: 0.95, batch: None }
+    }
+}
+
+/// Number of the summary whose precision may end a measurement. Those of latency are of the packets delivered in the measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum SteadyMetric {
+    /// The mean latency.
+    #[serde(rename = "latency_ns.mean")]
+    LatencyMean,
+    /// The median of the latency.
+    #[serde(rename = "latency_ns.p50")]
+    LatencyP50,
+    /// The latency that 99 of 100 packets do not exceed.
+    #[serde(rename = "latency_ns.p99")]
+    LatencyP99,
+    /// The latency that 999 of 1000 packets do not exceed.
+    #[serde(rename = "latency_ns.p999")]
+    LatencyP999,
+    /// The throughput of the whole fabric.
+    #[serde(rename = "accepted_gbps")]
+    AcceptedGbps,
+}
+
+impl SteadyMetric {
+    /// Its name in the summary.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::LatencyMean => "latency_ns.mean",
+            Self::LatencyP50 => "latency_ns.p50",
+            Self::LatencyP99 => "latency_ns.p99",
+            Self::LatencyP999 => "latency_ns.p999",
+            Self::AcceptedGbps => "accepted_gbps",
+        }
+    }
+
+    /// The thousandths of the packets that do not exceed it, if it is a quantile of the latency.
+    pub const fn per_mille(self) -> Option<u32> {
+        match self {
+            Self::LatencyP50 => Some(500),
+            Self::LatencyP99 => Some(990),
+            Self::LatencyP999 => Some(999),
+            Self::LatencyMean | Self::AcceptedGbps => None,
+        }
     }
 }
 

@@ -97,6 +97,8 @@ def _totals(result: Result) -> Table:
     table.add_row("load", f"offered {offered}, accepted {accepted} of the hosts' links")
     parts = [f"{name} {nanoseconds(latency.get(key))}" for key, name in _LATENCIES.items()]
     table.add_row("latency", ", ".join(parts) + _confidence(summary.get("latency_confidence")))
+    if rows := summary.get("precision"):
+        table.add_row("precision", _precision(rows))
     counts = [f"{key.replace('_', ' ')} {invariants.get(key, 0):,}" for key in _COUNTS]
     table.add_row("packets", ", ".join(counts) + _causes(invariants.get("lost")))
     for name, text in transport_rows(summary):
@@ -125,6 +127,22 @@ def _confidence(found: Mapping[str, Any] | None) -> str:
         return ""
     width, level = nanoseconds(found.get("half_width_ns")), percent(found.get("level"))
     return f"; mean ± {width} with confidence {level}"
+
+
+def _precision(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Each number that the measurement waited for, with its interval."""
+    texts = []
+    for row in rows:
+        metric, value = str(row["metric"]), row.get("value")
+        name, _, part = metric.partition(".")
+        is_latency = name == "latency_ns"
+        label = f"latency {_LATENCIES[part]}" if is_latency else "accepted"
+        shown = nanoseconds(value) if is_latency else f"{fixed(value)} Gb/s"
+        relative = row.get("relative")
+        width = "unknown" if relative is None else f"± {relative:.2%}"
+        reason = ", batches correlated" if row.get("correlated") else ""
+        texts.append(f"{label} {shown} {width}" + ("" if row.get("reached") else f" (not reached{reason})"))
+    return f"{', '.join(texts)}; required ± {rows[0]['required']:.2%}"
 
 
 def _print_deadlock(deadlock: Sequence[str], console: Console) -> None:

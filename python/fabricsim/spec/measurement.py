@@ -16,6 +16,7 @@ __all__ = [
     "FlowDetail",
     "Measure",
     "Run",
+    "SteadyMetric",
     "SteadyState",
 ]
 
@@ -31,17 +32,37 @@ Drain = Literal[
 - `empty`: Sources stop, and the network empties.
 """
 
+SteadyMetric = Literal[
+    "latency_ns.mean",
+    "latency_ns.p50",
+    "latency_ns.p99",
+    "latency_ns.p999",
+    "accepted_gbps",
+]
+"""Number of the summary whose precision may end a measurement. Those of latency are of the packets delivered
+in the measurement.
+
+- `latency_ns.mean`: The mean latency.
+- `latency_ns.p50`: The median of the latency.
+- `latency_ns.p99`: The latency that 99 of 100 packets do not exceed.
+- `latency_ns.p999`: The latency that 999 of 1000 packets do not exceed.
+- `accepted_gbps`: The throughput of the whole fabric.
+"""
+
 
 @dataclass(frozen=True)
 class SteadyState:
-    """Steady-state detection by batch means: the warm-up is prolonged until the mean latency no longer
-    drifts, the measurement ends when the confidence interval is narrow enough.
+    """Steady-state detection by batch means: the warm-up is prolonged until neither the mean latency nor the
+    throughput of batches drifts (of the two, what `of` needs), the measurement ends when all confidence
+    intervals are narrow enough.
     """
 
     precision: float | None = None
-    """Required half-width of the confidence interval, relative to the mean. Range: between 0 and 1. Default:
-    0.02.
+    """Required half-width of each confidence interval, relative to the value. Range: between 0 and 1.
+    Default: 0.02.
     """
+    of: list[SteadyMetric] | None = None
+    """What the measurement makes known this well: numbers of the summary. Default: ["latency_ns.mean"]."""
     confidence: float | None = None
     """Confidence level. Range: between 0 and 1. Default: 0.95."""
     batch: str | None = None

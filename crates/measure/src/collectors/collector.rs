@@ -208,5 +208,5 @@ impl<C: Collector<Summary: Default>> Collector for Option<Box<C>> {
 }
 
 /// Keys of a collector that has tables only.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NoKeys {}

@@ -1,5 +1,6 @@
 //! The collectors of a recorder, one file each, and the list of all.
 
+mod batch_latencies;
 mod batches;
 mod collector;
 mod congestion;

@@ -7,12 +7,13 @@ use serde::Serialize;
 
 use super::collector::{Collector, NoKeys, ResultTable};
 use super::{
-    batches, congestion, entries, flows, hosts, jobs, latency, links, queue_pairs, routers, run, transport,
+    batch_latencies, batches, congestion, entries, flows, hosts, jobs, latency, links, queue_pairs, routers,
+    run, transport,
 };
-use crate::RecorderConfig;
 use crate::flow::Key;
 use crate::input::{AddedColumns, Rows, TableInput};
 use crate::timeline::Timeline;
+use crate::{ReachedPrecision, RecorderConfig};
 
 /// The list of all collectors: calls the macro `$then` with `[$arguments]` and a line for each. A line is the name of the
 /// collector, its type, and the type of its keys in the summary. Before it stand the attributes of that field of
@@ -42,6 +43,9 @@ macro_rules! registry {
             /// Batch means.
             #[serde(flatten)]
             batches: batches::Batches => batches::BatchesSummary;
+            /// Latencies of the batches of steady-state detection.
+            #[serde(flatten)]
+            batch_latencies: Option<Box<batch_latencies::BatchLatencies>> => NoKeys;
             /// Activity of congestion control; none without any.
             congestion: Option<Box<congestion::Congestion>> => Option<congestion::CongestionSummary>;
             /// Jobs.
@@ -128,7 +132,8 @@ macro_rules! declare {
                 Summary {
                     measured_from_ns: input.measured_from_ns(),
                     measured_ns: input.measured.as_ns_f64(),
-                    steady: input.outcome.steady,
+                    steady: input.outcome.steady.as_ref().map(|end| end.settled),
+                    precision: input.outcome.steady.as_ref().map_or_else(Vec::new, |end| end.precision.clone()),
                     $($field: self.$field.summarize(input),)*
                 }
             }
@@ -149,8 +154,11 @@ macro_rules! declare {
             /// Length of the measurement.
             #[schemars(title = "length of the measurement", extend("x-unit" = "ns"))]
             pub measured_ns: f64,
-            /// With steady-state detection: true if the latency settled before the measurement.
+            /// With steady-state detection: true if latency and throughput, as far as they are waited for, settled before the measurement.
             pub steady: Option<bool>,
+            /// With steady-state detection: the precision of each number that the measurement waited for; left out otherwise.
+            #[serde(skip_serializing_if = "Vec::is_empty")]
+            pub precision: Vec<ReachedPrecision>,
             $($(#[$attribute])* pub $field: $summary,)*
         }
     };

@@ -68,3 +68,30 @@ pub fn jobs(seen: &Seen) -> Result<(), Failure> {
         format!("{} packets are in flight", outcome.totals.in_flight)
     })
 }
+
+/// Rows of precision agree with themselves; a measurement that steady-state detection ended has reached all.
+pub fn precision(seen: &Seen) -> Result<(), Failure> {
+    let run = &seen.prepared.experiment.run;
+    let rows = &seen.outcome.summary.precision;
+    let Some(rule) = &run.steady_state else {
+        return ensure("precision is that of a steady state", rows.is_empty(), || format!("{rows:?}"));
+    };
+    let names: Vec<_> = rows.iter().map(|row| row.metric).collect();
+    ensure("there is a precision of each number", rule.of.iter().map(|of| of.name()).eq(names), || {
+        format!("{rows:?}")
+    })?;
+    for row in rows {
+        let narrow = !row.correlated && row.relative.is_some_and(|found| found <= rule.precision);
+        ensure("a precision that is reached is narrow", row.reached == narrow, || format!("{row:?}"))?;
+        let counted = row.value.is_some() == (row.batches >= 10);
+        ensure("a value has ten batches", counted, || format!("{row:?}"))?;
+    }
+    let measured = seen.outcome.summary.measured_ns;
+    let ended = seen.outcome.status == Status::Ok
+        && seen.prepared.workload.jobs.is_empty()
+        && measured > 0.0
+        && measured < run.duration.as_ns_f64();
+    ensure("an early end is precise", !ended || rows.iter().all(|row| row.reached), || {
+        format!("measured {measured} ns, {rows:?}")
+    })
+}

@@ -96,6 +96,7 @@ const CHECKS: &[Check] = &[
     ends::status,
     ends::emptied,
     ends::jobs,
+    ends::precision,
     flows::packets,
     flows::latency_packets,
     flows::hosts,

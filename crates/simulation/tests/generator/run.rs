@@ -43,7 +43,15 @@ fn write(build: &mut Build) {
         _ => {}
     }
     match steady {
-        "loose" => draft.key("steady_state", "{ precision = 0.2, confidence = 0.9 }"),
+        "loose" => {
+            let of =
+                ["latency_ns.mean", "latency_ns.p50", "latency_ns.p99", "latency_ns.p999", "accepted_gbps"];
+            let (one, other) = (draw.range(0, 2) as usize, draw.range(3, 4) as usize);
+            draft.key(
+                "steady_state",
+                format!("{{ precision = 0.2, confidence = 0.9, of = [{:?}, {:?}] }}", of[one], of[other]),
+            );
+        }
         "tight" => {
             draft.key(
                 "steady_state",
