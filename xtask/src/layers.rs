@@ -7,6 +7,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand, Package};
 
 /// Layer of each crate, as in the architecture's table.
 const LAYERS: &[(&str, u8)] = &[
+    ("fabricsim-exchange", 0),
     ("fabricsim-units", 0),
     ("fabricsim-spec", 1),
     ("fabricsim-subnet", 1),

@@ -1,6 +1,5 @@
 //! A run: partitions that advance in windows no longer than the least latency between them.
 
-mod barrier;
 mod credits;
 mod threads;
 

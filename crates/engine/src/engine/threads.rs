@@ -1,17 +1,12 @@
-//! Partitions that advance in several threads.
-//!
-//! As in one thread, they advance in windows that are no longer than the least latency between them, and exchange what travels over links
-//! afterwards. A thread has some of the partitions. At the end of a window it puts their mail into boxes, one for each pair of partitions, and
-//! waits for the other threads; then it takes what is for its own. Mail of two windows that follow each other is in different boxes, so that one
-//! barrier a window is enough. Partitions have the same events at the same times, so results are the same bits.
+//! Partitions that advance in several threads, in the windows of [`fabricsim_exchange`]. As in one thread, windows are no longer than the least
+//! latency between partitions, which exchange what travels over links afterwards, so results are the same bits.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use fabricsim_exchange::{End, Exchange, Post, Stop, Windows};
 use fabricsim_model::Observer;
 use fabricsim_units::Time;
 
-use super::barrier::{Barrier, Member};
 use super::{Advance, BUDGET, Engine, WINDOWS};
 use crate::assembly::{Directory, Division};
 use crate::mail::Mail;
@@ -107,32 +102,21 @@ impl Threads {
 /// Asks the caller whether the run goes on.
 type Look<'a> = dyn FnMut(Time, &Totals) -> bool + 'a;
 
-/// Mail from one partition to another: ports and messages.
-type Letters = Mutex<Vec<(u32, Mail)>>;
-type Opened<'a> = MutexGuard<'a, Vec<(u32, Mail)>>;
-
-/// What the threads share.
-struct Shared<'a> {
-    directory: &'a Directory,
-    until: Time,
-    partitions: usize,
-    barrier: Barrier,
-    /// By parity of the window, receiver and sender.
-    boxes: Vec<Letters>,
-    /// By parity of the window: the earliest time at which a thread or its mail has something to do.
-    next: [Vec<AtomicU64>; 2],
-    /// Counters of the threads' partitions, as of the last look.
-    totals: Vec<Mutex<Totals>>,
-    /// The number of windows after which all threads stop.
-    last: AtomicU64,
-}
+/// Mail for a partition, and the port that it is for.
+type Letter = (u32, Mail);
 
 /// The partitions of a thread: `first` is the number of the first one.
 struct Worker<'a, B> {
     number: usize,
     first: usize,
     partitions: &'a mut [Partition<B>],
-    windows: u64,
+    directory: &'a Directory,
+    /// Counters of the threads' partitions, as of the last look.
+    totals: &'a [Mutex<Totals>],
+    /// One thread asks the caller now and then whether the run goes on.
+    look: Option<&'a mut Look<'a>>,
+    /// Events at the last look.
+    looked_at: u64,
 }
 
 impl<B: Observer> Engine<B> {
@@ -185,147 +169,89 @@ impl<B: Observer> Engine<B> {
         let before: u64 = self.partitions.iter().map(Partition::events).sum();
         let (count, each) = (self.partitions.len(), self.partitions.len().div_ceil(self.threads.number));
         let threads = count.div_ceil(each);
-        let atomics = || (0..threads).map(|_| AtomicU64::new(u64::MAX)).collect();
-        let shared = Shared {
-            directory: &self.directory,
-            until,
-            partitions: count,
-            barrier: Barrier::new(threads),
-            boxes: (0..2 * count * count).map(|_| Mutex::default()).collect(),
-            next: [atomics(), atomics()],
-            totals: (0..threads).map(|_| Mutex::default()).collect(),
-            last: AtomicU64::new(u64::MAX),
-        };
-        let workers = self.partitions.chunks_mut(each).enumerate();
-        let mut workers = workers.map(|(number, partitions)| {
+        let (directory, lookahead) = (&self.directory, self.directory.lookahead.0);
+        let exchange = Exchange::new(threads, count, lookahead, until.0);
+        let totals: Vec<_> = (0..threads).map(|_| Mutex::default()).collect();
+        let totals = &totals;
+        let exchange = &exchange;
+        let mut parts = self.partitions.chunks_mut(each).enumerate();
+        let own = parts.next();
+        let work = |(number, partitions), look| {
             let first = number * each;
-            Worker { number, first, partitions, windows: 0 }
-        });
-        let own = workers.next();
-        let (how, windows, now) = std::thread::scope(|scope| {
-            for mut worker in workers {
-                let shared = &shared;
-                scope.spawn(move || worker.work(shared, None));
+            Worker { number, first, partitions, directory, totals, look, looked_at: 0 }.work(exchange)
+        };
+        let end = std::thread::scope(|scope| {
+            for part in parts {
+                scope.spawn(move || work(part, None));
             }
-            own.map_or((Advance::Idle, 0, until), |mut worker| worker.work(&shared, Some(look)))
+            own.map(|part| work(part, Some(look)))
         });
+        let Some(end) = end else { unreachable!("there is a partition") };
         let events = self.partitions.iter().map(Partition::events).sum();
         self.threads.shared += events - before;
-        self.threads.count(windows, events);
-        self.now = now;
-        how
+        self.threads.count(end.windows, events);
+        self.now = Time(end.time);
+        match end {
+            End { stopped: true, .. } => Advance::Stopped,
+            End { idle: true, .. } => Advance::Idle,
+            End { .. } => Advance::Reached,
+        }
     }
 }
 
 impl<B: Observer> Worker<'_, B> {
-    /// Advances to the end. The thread with `look` asks the caller now and then whether the run goes on. Returns how it ended, the number of windows,
-    /// and the time up to which everything has happened.
-    fn work(&mut self, shared: &Shared<'_>, mut look: Option<&mut Look<'_>>) -> (Advance, u64, Time) {
-        let _member = Member(&shared.barrier);
-        let mut end = Time::ZERO;
-        let mut earliest = self.next_time();
-        let mut looked_at = 0;
-        loop {
-            let parity = (self.windows % 2) as usize;
-            shared.next[parity][self.number].store(earliest, Ordering::Release);
-            shared.barrier.wait();
-            let next = shared.earliest(parity);
-            self.take_mail(shared, parity, end);
-            // A thread that is late does not stop before the others: the number is that of a later window.
-            if shared.last.load(Ordering::Acquire) <= self.windows {
-                return (Advance::Stopped, self.windows, end);
-            }
-            if next >= shared.until.0 {
-                return (self.how_it_ends(shared, 1 - parity), self.windows, shared.until);
-            }
-            end = shared.until.min(Time(next).saturating_add(shared.directory.lookahead));
-            self.windows += 1;
-            earliest = self.window(shared, end);
-            let events = self.partitions.iter().map(Partition::events).sum::<u64>();
-            if self.windows.is_multiple_of(u64::from(WINDOWS)) || events >= looked_at + BUDGET {
-                looked_at = events;
-                self.tell(shared);
-                if let Some(look) = &mut look
-                    && !look(end, &shared.totals())
-                {
-                    shared.last.store(self.windows, Ordering::Release);
-                }
-            }
-        }
+    fn work(&mut self, exchange: &Exchange<Letter>) -> End {
+        exchange.work(self.number, (self.first, self.partitions.len()), self)
     }
 
-    /// Whether anything is left to do. That credits have arrived may mean nothing.
-    fn how_it_ends(&mut self, shared: &Shared<'_>, parity: usize) -> Advance {
-        shared.next[parity][self.number].store(self.next_time(), Ordering::Release);
-        shared.barrier.wait();
-        if shared.earliest(parity) == u64::MAX { Advance::Idle } else { Advance::Reached }
+    /// Leaves its counters for the thread that looks.
+    fn tell(&self) {
+        let mut totals = Totals::default();
+        self.partitions.iter().for_each(|partition| totals.add(&partition.totals()));
+        *locked(&self.totals[self.number]) = totals;
     }
+}
 
-    /// Handles the events before `end`, and puts mail into the boxes of the next window. Returns the earliest time at which there is more to do: of mail that
-    /// carries credits, `end` at least.
-    fn window(&mut self, shared: &Shared<'_>, end: Time) -> u64 {
-        let parity = (self.windows % 2) as usize;
-        let mut earliest = u64::MAX;
-        for (place, partition) in self.partitions.iter_mut().enumerate() {
-            while partition.run(end, BUDGET) {}
-            let sender = self.first + place;
-            // Most mail is for the same partition as what came before it.
-            let mut open: Option<(u16, Opened<'_>)> = None;
-            for mail in partition.context.out.mail.drain(..) {
-                let Some((to, port)) = mail.address(shared.directory) else {
-                    unreachable!("threads take no part where loads are broadcast")
-                };
-                earliest = earliest.min(mail.acts_at(end).0);
-                let letters = match open.take() {
-                    Some((at, letters)) if at == to => letters,
-                    _ => shared.letters(parity, usize::from(to), sender),
-                };
-                open.insert((to, letters)).1.push((port, mail));
-            }
-        }
-        earliest.min(self.next_time())
-    }
+impl<B: Observer> Windows for Worker<'_, B> {
+    type Letter = Letter;
 
-    /// Takes the mail for its partitions, of a window that ended at `end`, in the order of senders.
-    fn take_mail(&mut self, shared: &Shared<'_>, parity: usize, end: Time) {
-        for (place, partition) in self.partitions.iter_mut().enumerate() {
-            for sender in 0..shared.partitions {
-                for (port, mail) in shared.letters(parity, self.first + place, sender).drain(..) {
-                    partition.receive(mail, port, end);
-                }
-            }
-        }
-    }
-
-    /// Time of the next event of its partitions.
     fn next_time(&mut self) -> u64 {
         let times = self.partitions.iter_mut().filter_map(|partition| partition.context.out.calendar.peek());
         times.min().unwrap_or(u64::MAX)
     }
 
-    /// Leaves its counters for the thread that looks.
-    fn tell(&self, shared: &Shared<'_>) {
-        let mut totals = Totals::default();
-        self.partitions.iter().for_each(|partition| totals.add(&partition.totals()));
-        *locked(&shared.totals[self.number]) = totals;
-    }
-}
-
-impl Shared<'_> {
-    /// The earliest time at which there is something to do.
-    fn earliest(&self, parity: usize) -> u64 {
-        let times = self.next[parity].iter().map(|time| time.load(Ordering::Acquire));
-        times.min().unwrap_or(u64::MAX)
-    }
-
-    fn letters(&self, parity: usize, receiver: usize, sender: usize) -> Opened<'_> {
-        locked(&self.boxes[(parity * self.partitions + receiver) * self.partitions + sender])
+    fn run(&mut self, end: u64, post: &mut Post<'_, Letter>) -> u64 {
+        let end = Time(end);
+        let mut earliest = u64::MAX;
+        for (place, partition) in self.partitions.iter_mut().enumerate() {
+            while partition.run(end, BUDGET) {}
+            for mail in partition.context.out.mail.drain(..) {
+                let Some((to, port)) = mail.address(self.directory) else {
+                    unreachable!("threads take no part where loads are broadcast")
+                };
+                // That credits have arrived may mean nothing.
+                earliest = earliest.min(mail.acts_at(end).0);
+                post.send(self.first + place, usize::from(to), (port, mail));
+            }
+        }
+        earliest
     }
 
-    fn totals(&self) -> Totals {
+    fn take(&mut self, receiver: usize, (port, mail): Letter, end: u64) {
+        self.partitions[receiver - self.first].receive(mail, port, Time(end));
+    }
+
+    fn ended(&mut self, window: u64, end: u64) -> Stop {
+        let events = self.partitions.iter().map(Partition::events).sum::<u64>();
+        if !window.is_multiple_of(u64::from(WINDOWS)) && events < self.looked_at + BUDGET {
+            return Stop::No;
+        }
+        self.looked_at = events;
+        self.tell();
+        let Some(look) = &mut self.look else { return Stop::No };
         let mut all = Totals::default();
         self.totals.iter().for_each(|totals| all.add(&locked(totals)));
-        all
+        if look(Time(end), &all) { Stop::No } else { Stop::Yes }
     }
 }
 

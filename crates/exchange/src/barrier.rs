@@ -1,10 +1,11 @@
 //! A barrier for threads that meet every few microseconds.
 
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use crate::sync::{AtomicBool, AtomicUsize, Ordering, yield_now};
 
 /// Looks at the barrier before a thread lets others run, if each has a processor.
-const SPINS: u32 = 1 << 10;
+const SPINS: u32 = if cfg!(feature = "loom") { 0 } else { 1 << 10 };
 
 /// An atomic number that shares its cache line with no other.
 #[derive(Debug, Default)]
@@ -14,20 +15,35 @@ struct Apart<T>(T);
 /// Threads wait until all of them are here. The last one lets all others go on; they wait without sleep, since that would take longer than what
 /// they do in between.
 #[derive(Debug)]
-pub(super) struct Barrier {
+pub(crate) struct Barrier {
     threads: usize,
     spins: u32,
     here: Apart<AtomicUsize>,
     turn: Apart<AtomicUsize>,
     is_broken: AtomicBool,
+    /// Order in which threads arrive.
+    arrive: Ordering,
 }
 
 impl Barrier {
-    pub(super) fn new(threads: usize) -> Self {
-        let (here, turn) = (Apart::default(), Apart::default());
+    pub(crate) fn new(threads: usize) -> Self {
+        let apart = || Apart(AtomicUsize::new(0));
         let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let spins = if threads <= processors { SPINS } else { 0 };
-        Self { threads, spins, here, turn, is_broken: AtomicBool::new(false) }
+        Self {
+            threads,
+            spins,
+            here: apart(),
+            turn: apart(),
+            is_broken: AtomicBool::new(false),
+            arrive: Ordering::AcqRel,
+        }
+    }
+
+    /// A defect: the last thread goes on without what the others did before.
+    #[cfg(feature = "loom")]
+    pub(crate) fn arrive_relaxed(&mut self) {
+        self.arrive = Ordering::Relaxed;
     }
 
     /// Waits for the others. What each thread did before is seen by all afterwards.
@@ -35,9 +51,9 @@ impl Barrier {
     /// # Panics
     ///
     /// If another thread has panicked, since it will not come.
-    pub(super) fn wait(&self) {
+    pub(crate) fn wait(&self) {
         let turn = self.turn.0.load(Ordering::Acquire);
-        if self.here.0.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
+        if self.here.0.fetch_add(1, self.arrive) + 1 == self.threads {
             self.here.0.store(0, Ordering::Relaxed);
             self.turn.0.store(turn.wrapping_add(1), Ordering::Release);
             return;
@@ -49,14 +65,14 @@ impl Barrier {
             if spins < self.spins {
                 std::hint::spin_loop();
             } else {
-                std::thread::yield_now();
+                yield_now();
             }
         }
     }
 }
 
 /// Breaks a barrier if its thread panics.
-pub(super) struct Member<'a>(pub(super) &'a Barrier);
+pub(crate) struct Member<'a>(pub(crate) &'a Barrier);
 
 impl Drop for Member<'_> {
     fn drop(&mut self) {
@@ -66,7 +82,7 @@ impl Drop for Member<'_> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(feature = "loom")))]
 mod tests {
     use super::*;
 
