@@ -110,7 +110,9 @@ pub(crate) fn interval_of(
 /// and while there are too few packets for [`FEWEST_BEYOND`] to be expected beyond the quantile: the parts of few packets do not vary.
 fn quantile(per_mille: u32, batches: &[DeliveredBatch], confidence: f64) -> Option<Interval> {
     let mut all = Histogram::new();
-    batches.iter().for_each(|batch| all.merge(&batch.latencies));
+    for batch in batches {
+        all.merge(&batch.latencies);
+    }
     let bucket = all.quantile(per_mille)?;
     let shares = |batch: &DeliveredBatch| Batch {
         packets: batch.latencies.count(),

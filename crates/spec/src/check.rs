@@ -14,6 +14,7 @@ mod no_effect;
 mod partitions;
 mod queue_pairs;
 mod routing;
+mod run;
 mod service_levels;
 mod subnet_manager;
 mod switch;
@@ -26,17 +27,10 @@ mod windows;
 
 use crate::allowed::SCHEMA;
 use crate::range::all_out_of_range;
-use crate::{Experiment, Host, Run, Sink, SpecError, SteadyState};
-
-/// Longest warm-up and measurement together: with a steady-state search (twice as long) and the default drain (ten
-/// times that) the end stays within the clock's 213 days.
-const LONGEST_RUN: Time = Time(7 * DAY.0);
+use crate::{Experiment, Host, Sink, SpecError};
 
 const DAY: Time = Time(86_400 * SECOND.0);
 const SECOND: Time = Time(1_000_000_000_000);
-
-/// Minimum number of batches of a measurement with steady-state detection.
-const FEWEST_BATCHES: u64 = 10;
 
 /// An error at a key: the key and the message.
 type Problem = (&'static str, String);
@@ -72,7 +66,7 @@ type Check = fn(&Experiment) -> Result<(), Found>;
 
 /// Rules between values, by part of an experiment.
 const CHECKS: &[Check] = &[
-    |of| named(run(&of.run)),
+    |of| named(run::check(&of.run)),
     |of| named(switch::check(&of.switch)),
     |of| named(host(&of.host)),
     |of| named(switch::pauses_of_hosts(of)),
@@ -113,36 +107,6 @@ pub(crate) fn out_of_ranges<T: Serialize>(value: &T, file: &str) -> Vec<SpecErro
         Ok(found) => found.iter().map(|found| SpecError::at_key(file, &found.key, found.message())).collect(),
         Err(message) => vec![SpecError { file: file.to_owned(), line: None, key: None, message }],
     }
-}
-
-fn run(run: &Run) -> Result<(), Problem> {
-    let whole = run.warmup.saturating_add(run.duration);
-    if whole > LONGEST_RUN {
-        let key = if run.duration > LONGEST_RUN { "run.duration" } else { "run.warmup" };
-        let message =
-            format!("warm-up and duration are {whole} together: give at most {LONGEST_RUN} (7 days)");
-        return Err((key, message));
-    }
-    run.steady_state.as_ref().map_or(Ok(()), |rule| steady_state(rule, run.duration))
-}
-
-fn steady_state(rule: &SteadyState, duration: Time) -> Result<(), Problem> {
-    let batch = rule.batch.unwrap_or_default();
-    if batch > duration / FEWEST_BATCHES {
-        let message = format!(
-            "{batch} is not allowed: a measurement of {duration} needs room for {FEWEST_BATCHES} batches or more"
-        );
-        return Err(("run.steady_state.batch", message));
-    }
-    if rule.of.is_empty() {
-        let message = "the list is empty: give one or more numbers, for example [\"latency_ns.mean\"]";
-        return Err(("run.steady_state.of", message.to_owned()));
-    }
-    if let Some(twice) = rule.of.iter().enumerate().find(|(at, metric)| rule.of[..*at].contains(metric)) {
-        let message = format!("\"{}\" is there twice: give each name once", twice.1.name());
-        return Err(("run.steady_state.of", message));
-    }
-    Ok(())
 }
 
 fn host(host: &Host) -> Result<(), Problem> {
@@ -187,7 +151,7 @@ fn taking(bytes: Bytes, rate: Option<Rate>, work: Time, pause: Time) -> u128 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     const SMALL: &str = "
@@ -204,43 +168,12 @@ duration = '1 ms'
     }
 
     /// Asserts that each value of a key is refused with a message.
-    fn assert_refused(cases: &[(&str, &str, &str)]) {
+    pub(super) fn assert_refused(cases: &[(&str, &str, &str)]) {
         for (key, value, expected) in cases {
             let error = checked(key, value).unwrap_err();
             assert!(error.starts_with("e.toml: ") && error.contains(expected), "{error}");
             assert!(error.contains(" (set on top of the file"), "{error}");
         }
-    }
-
-    #[test]
-    fn runs_that_make_no_sense_are_refused() {
-        assert_refused(&[
-            ("run.duration", "0 ns", "run.duration: 0 is not allowed"),
-            (
-                "run.duration",
-                "604801 s",
-                "run.duration: warm-up and duration are 604801 s together: give at most 604800 s",
-            ),
-            ("run.warmup", "18446744073709551615 ps", "run.warmup: warm-up and duration are"),
-            ("run.drain_limit", "0 s", "run.drain_limit: 0 is not allowed"),
-            ("run.drain_limit", "18446744073709551615 ps", "run.drain_limit: "),
-            ("run.partitions", "0", "run.partitions: 0 is not allowed: give a number from 1 to 256"),
-            ("run.partitions", "257", "run.partitions: 257 is not allowed"),
-            ("run.threads", "0", "run.threads: 0 is not allowed: give a number from 1 to 256"),
-            ("run.threads", "257", "run.threads: 257 is not allowed"),
-            ("run.steady_state.precision", "0.0", "run.steady_state.precision: 0 is not allowed"),
-            ("run.steady_state.precision", "nan", "run.steady_state.precision: NaN is not allowed"),
-            ("run.steady_state.confidence", "1.0", "give a number between 0 and 1"),
-            ("run.steady_state.batch", "0 ns", "run.steady_state.batch: 0 is not allowed"),
-            ("run.steady_state.batch", "101 us", "needs room for 10 batches"),
-            ("run.steady_state.of", "[]", "run.steady_state.of: the list is empty: give one or more numbers"),
-            (
-                "run.steady_state.of",
-                "[\"accepted_gbps\", \"accepted_gbps\"]",
-                "run.steady_state.of: \"accepted_gbps\" is there twice",
-            ),
-            ("measure.bin", "0 ns", "measure.bin: 0 is not allowed"),
-        ]);
     }
 
     #[test]
