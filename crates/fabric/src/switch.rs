@@ -14,7 +14,7 @@ use self::aging::Aging;
 use self::failures::Failures;
 use self::head_delay::HeadDelay;
 use self::lifetime::Lifetimes;
-use self::queues::{Layout, Output, Request};
+use self::queues::{Layout, Output};
 use self::rows::QueueRows;
 use self::short::ShortQueues;
 use self::staging::Staging;
@@ -59,7 +59,6 @@ pub struct Switch {
     layout: Layout,
     queues: QueueRows,
     outputs: Table<Output>,
-    requests: Table<Request>,
     /// Outputs that have to choose.
     dirty: Bits,
     /// The output that chose last: the next one after it chooses first if several choose in one time step.
@@ -141,7 +140,6 @@ impl Switch {
             layout,
             queues: QueueRows::new(layout, counts_missed, &mut outputs),
             outputs: Table::new(outputs),
-            requests: Table::new(vec![Request::default(); ports * ports]),
             dirty: Bits::new(ports),
             last_output: 0,
             counts_missed,

@@ -93,18 +93,16 @@ impl Switch {
         if owed.is_some_and(|owed| choice.offer(owed)) {
             return choice.winner();
         }
-        let inputs = &self.outputs[output].inputs;
+        let (inputs, row) = (&self.outputs[output].inputs, self.outputs[output].row);
         let mut at = inputs.first_after(last);
         while let Some(input) = at {
             let readable_at = context.ports.receivers[self.first_port as usize + input].readable_at;
-            let number = self.layout.request(output, input);
             if readable_at > context.now && assumed != Some(input) {
                 delay.retry = delay.retry.min(readable_at);
                 if arbiter == Arbiter::StrictRoundRobin {
-                    let lanes = self.requests[number].lanes;
+                    let lanes = self.queues.request(row, input).lanes;
                     let asking = (0..self.layout.lanes as u8).filter(|lane| lanes >> lane & 1 != 0).map(Vl);
-                    let heads =
-                        asking.map(|lane| self.queues.at(self.outputs[output].row, input, lane).first());
+                    let heads = asking.map(|lane| self.queues.at(row, input, lane).first());
                     let mut credits = Delay::default();
                     if could_send::<F, R, B, O>(context, port, heads, &mut credits) {
                         return choice.winner();
@@ -113,15 +111,15 @@ impl Switch {
                     delay.retry = delay.retry.min(credits.retry);
                 }
             } else {
-                let mut request = self.requests[number];
+                let mut request = self.queues.request(row, input);
                 if let Some(lane) = last_lane {
-                    request.last_lane = lane.0;
+                    request.turn.last_lane = lane.0;
                 }
                 let mut lanes = request.lanes & if in_turn { !request.owed } else { !0 };
                 while lanes != 0 {
-                    let lane = request.first_lane(lanes);
+                    let lane = request.turn.first_lane(lanes);
                     lanes &= !(1 << lane.0);
-                    let packet = self.queues.at(self.outputs[output].row, input, lane).first();
+                    let packet = self.queues.at(row, input, lane).first();
                     if is_kept(kept, context, packet) {
                         continue;
                     }

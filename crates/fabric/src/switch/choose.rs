@@ -213,10 +213,10 @@ impl Switch {
                 }
                 continue;
             }
-            let request = self.requests[number];
+            let request = self.queues.request_as::<F>(row, number, input);
             let mut lanes = request.lanes & if ARBITRATION_FEATURES { !request.owed } else { !0 };
             while lanes != 0 {
-                let lane = request.first_lane(lanes);
+                let lane = request.turn.first_lane(lanes);
                 lanes &= !(1 << lane.0);
                 let position = self.waiting_in::<F>(row, number, (input, lane, output));
                 let packet = self.queue_at(position).first();
@@ -279,7 +279,7 @@ impl Switch {
         }
         let position = self.waiting(usize::from(input), lane, output);
         if self.owes_turns(context.rules.arbiter) {
-            if self.requests[position.request].owed >> lane.0 & 1 == 0 {
+            if self.request(output, usize::from(input)).owed >> lane.0 & 1 == 0 {
                 let kept = self.kept::<F, R, B, O>(context, output, &mut Delay::default());
                 self.owe_passed::<F, R, B, O>(context, output, (usize::from(input), lane), kept);
                 if self.is_short(position) {
@@ -304,11 +304,11 @@ impl Switch {
     ) {
         let found = self.served_longest_ago::<F, R, B, O>(context, turn.output, out_lane, kept);
         let (position, packet) = found.unwrap_or((turn, packet));
-        let last_lane = self.requests[position.request].last_lane;
+        let last_lane = self.turn_mut::<F>(position).last_lane;
         self.grant::<F, R, B, O>(context, position, packet, out_lane);
         // The turn is that of the packet in whose place another one was sent.
-        self.requests[position.request].last_lane = last_lane;
-        self.requests[turn.request].last_lane = turn.lane.0;
+        self.turn_mut::<F>(position).last_lane = last_lane;
+        self.turn_mut::<F>(turn).last_lane = turn.lane.0;
         self.outputs[turn.output].last_input = turn.input as u16;
     }
 

@@ -177,7 +177,7 @@ impl Switch {
         output: usize,
         input: usize,
     ) {
-        let lanes = self.requests[self.layout.request(output, input)].lanes;
+        let lanes = self.request(output, input).lanes;
         let position = self.waiting(input, Vl(lanes.trailing_zeros() as u8), output);
         let packet = self.queue_at(position).first();
         let lane = context.arena[packet].hop.lanes.first;

@@ -27,6 +27,9 @@ impl Switch {
         let more = !self.outputs[output].inputs.is_empty();
         let stalls_ahead = !F::OPTIONAL && !F::PLAIN && self.stalls_ahead && context.ports.whole.is_empty();
         self.forward::<F, R, B, O>(context, position, packet, out_lane, more && !stalls_ahead);
+        if !more {
+            self.close_row::<F>(output);
+        }
         if stalls_ahead && more {
             self.wake_or_stall(context, output);
         }
@@ -60,7 +63,7 @@ impl Switch {
         out_lane: Vl,
         more: bool,
     ) {
-        let QueuePosition { input, lane, output, request, .. } = position;
+        let QueuePosition { input, lane, output, .. } = position;
         let port = self.first_port + output as u32;
         let in_port = self.first_port + input as u32;
         let slot = &mut context.arena[packet];
@@ -77,12 +80,12 @@ impl Switch {
         self.last_output = output;
         if !by_age && !was_owed {
             state.last_input = input as u16;
-            self.requests[request].last_lane = lane.0;
+            self.turn_mut::<F>(position).last_lane = lane.0;
         }
         if F::OPTIONAL && self.telemetry.is_some() {
             self.collect(context, output, packet, queued);
         }
-        self.forget_missed(position);
+        self.forget_missed::<F>(position);
         self.leave_buffer::<F, R, B, O>(context, position, packet, (waited_for, out_lane), (bytes, blocks));
         let end = if let Some(cause) = lost {
             context.out.discard(packet, cause);

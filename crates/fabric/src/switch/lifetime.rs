@@ -158,7 +158,7 @@ impl Switch {
         let mut earliest = Time::MAX;
         let mut from = self.outputs[output].inputs.first_after(self.layout.ports - 1);
         while let Some(input) = from {
-            let mut lanes = self.requests[self.layout.request(output, input)].lanes;
+            let mut lanes = self.request(output, input).lanes;
             while lanes != 0 {
                 let lane = Vl(lanes.trailing_zeros() as u8);
                 lanes &= lanes - 1;

@@ -35,7 +35,7 @@ impl Switch {
             if ports.receivers[self.first_port as usize + input].readable_at > now {
                 continue;
             }
-            let mut lanes = self.requests[self.layout.request(output, input)].lanes;
+            let mut lanes = self.queues.request(self.outputs[output].row, input).lanes;
             while lanes != 0 {
                 let lane = Vl(lanes.trailing_zeros() as u8);
                 lanes &= lanes - 1;

@@ -78,7 +78,7 @@ impl Switch {
         let first = state.inputs.first_after(usize::from(state.last_input))?;
         let (mut most, mut found, mut at) = (PATIENCE - 1, None, first);
         loop {
-            let missed = self.requests[self.layout.request(output, at)].missed;
+            let missed = self.request(output, at).turn.missed;
             if missed > most {
                 (most, found) = (missed, Some((at, missed)));
             }
@@ -98,7 +98,6 @@ impl Switch {
         Missed { output, input, until }: Missed,
         kept: Kept,
     ) -> Time {
-        let number = self.layout.request(output, input);
         let row = self.outputs[output].row;
         if *self.queues.missed_until(row, input) == until {
             return Time::MAX;
@@ -108,7 +107,7 @@ impl Switch {
             return lacking.retry;
         }
         *self.queues.missed_until(row, input) = until;
-        let missed = &mut self.requests[number].missed;
+        let missed = &mut self.request_mut(output, input).turn.missed;
         *missed = missed.saturating_add(1);
         if *missed == PATIENCE {
             self.overdue += 1;
@@ -226,10 +225,10 @@ impl Switch {
             return self.has_sendable_in_order::<F, R, B, O>(context, (output, input), delay, kept);
         }
         let port = self.first_port + output as u32;
-        let request = self.requests[self.layout.request(output, input)];
+        let request = self.request(output, input);
         let mut lanes = request.lanes;
         while lanes != 0 {
-            let lane = request.first_lane(lanes);
+            let lane = request.turn.first_lane(lanes);
             lanes &= !(1 << lane.0);
             let packet = self.queues.at(self.outputs[output].row, input, lane).first();
             if !is_kept(kept, context, packet)
@@ -251,10 +250,10 @@ impl Switch {
         kept: Kept,
     ) -> bool {
         let port = self.first_port + output as u32;
-        let request = self.requests[self.layout.request(output, input)];
+        let request = self.request(output, input);
         let mut lanes = request.lanes;
         while lanes != 0 {
-            let lane = request.first_lane(lanes);
+            let lane = request.turn.first_lane(lanes);
             lanes &= !(1 << lane.0);
             let packet = self.queues.at(self.outputs[output].row, input, lane).first();
             if is_kept(kept, context, packet) {
@@ -280,10 +279,10 @@ impl Switch {
         delay: &mut Delay,
     ) -> Option<(QueuePosition, u32, Vl)> {
         let port = self.first_port + output as u32;
-        let request = self.requests[self.layout.request(output, input)];
+        let request = self.request(output, input);
         let mut lanes = request.lanes;
         while lanes != 0 {
-            let lane = request.first_lane(lanes);
+            let lane = request.turn.first_lane(lanes);
             lanes &= !(1 << lane.0);
             let position = self.waiting(input, lane, output);
             let packet = self.queue_at(position).first();
@@ -351,17 +350,17 @@ impl Switch {
 
     /// A request is served.
     #[inline(always)]
-    pub(super) fn forget_missed(&mut self, position: QueuePosition) {
-        if self.requests[position.request].missed > 0 {
-            self.regain(position);
+    pub(super) fn forget_missed<F: Features>(&mut self, position: QueuePosition) {
+        if self.turn_mut::<F>(position).missed > 0 {
+            self.regain::<F>(position);
         }
     }
 
     #[inline(never)]
-    fn regain(&mut self, position: QueuePosition) {
+    fn regain<F: Features>(&mut self, position: QueuePosition) {
         // Only outputs that draw have random numbers.
         let again = if self.random.is_empty() { 1 } else { self.requesting(position) };
-        let missed = &mut self.requests[position.request].missed;
+        let missed = &mut self.turn_mut::<F>(position).missed;
         if *missed < PATIENCE {
             *missed = missed.saturating_sub(REGAINED);
             return;

@@ -31,7 +31,7 @@ use fabricsim_units::Vl;
 
 use super::Switch;
 use super::choose::{Delay, examine, space_for};
-use super::queues::QueuePosition;
+use super::queues::{Output, QueuePosition};
 use super::short::Kept;
 use crate::arbiter::Candidate;
 use crate::{Features, Outbox, PartitionContext};
@@ -63,7 +63,7 @@ impl Switch {
         let mut at = self.outputs[output].inputs.first_after(self.layout.ports - 1);
         while let Some(input) = at {
             at = self.outputs[output].inputs.first_after(input).filter(|&next| next > input);
-            let mut lanes = self.requests[self.layout.request(output, input)].lanes;
+            let mut lanes = self.request(output, input).lanes;
             while lanes != 0 {
                 let lane = Vl(lanes.trailing_zeros() as u8);
                 lanes &= lanes - 1;
@@ -127,7 +127,7 @@ impl Switch {
         let (mut first, mut kept) = (None, Kept::default());
         for &(number, lane) in &self.short.queues[output] {
             let input = usize::from(number);
-            if self.requests[self.layout.request(output, input)].owed >> lane.0 & 1 == 0 {
+            if self.request(output, input).owed >> lane.0 & 1 == 0 {
                 continue;
             }
             let packet = self.queues.at(self.outputs[output].row, input, lane).first();
@@ -180,11 +180,10 @@ impl Switch {
         let last = usize::from(self.outputs[output].last_input);
         let Some(mut input) = self.outputs[output].inputs.first_after(last) else { return };
         loop {
-            let number = self.layout.request(output, input);
-            let request = self.requests[number];
+            let request = self.request(output, input);
             let mut lanes = request.lanes;
             while lanes != 0 {
-                let lane = request.first_lane(lanes);
+                let lane = request.turn.first_lane(lanes);
                 if (input, lane) == chosen {
                     return;
                 }
@@ -216,10 +215,10 @@ impl Switch {
             while inputs != 0 {
                 let input = inputs.trailing_zeros() as usize;
                 inputs &= inputs - 1;
-                let request = self.requests[self.layout.request(output, input)];
+                let request = self.request(output, input);
                 let mut lanes = request.lanes & !request.owed;
                 while lanes != 0 {
-                    let lane = request.first_lane(lanes);
+                    let lane = request.turn.first_lane(lanes);
                     lanes &= !(1 << lane.0);
                     if self.is_passed::<F, R, B, O>(context, (input, lane, output), chosen, Kept::default()) {
                         self.owe(output, (input, lane));
@@ -253,7 +252,7 @@ impl Switch {
     }
 
     fn owe(&mut self, output: usize, (input, lane): (usize, Vl)) {
-        let request = &mut self.requests[self.layout.request(output, input)];
+        let request = self.request_mut(output, input);
         request.owed |= 1 << lane.0;
         if request.short >> lane.0 & 1 == 0 {
             request.short |= 1 << lane.0;
@@ -262,10 +261,10 @@ impl Switch {
         }
     }
 
-    /// True if a queue is short.
+    /// True if a queue is short. That of a packet which has waited in none is not.
     #[inline]
-    pub(super) fn is_short(&self, QueuePosition { lane, request, .. }: QueuePosition) -> bool {
-        self.requests[request].short >> lane.0 & 1 == 1
+    pub(super) fn is_short(&self, QueuePosition { input, lane, output, .. }: QueuePosition) -> bool {
+        self.outputs[output].row != Output::no_row() && self.request(output, input).short >> lane.0 & 1 == 1
     }
 
     /// The packet that goes on `out_lane` in the place of that of a short queue whose turn it is: of the short queues of `output` the one
@@ -309,11 +308,11 @@ impl Switch {
 
     #[inline(never)]
     fn settle_any(&mut self, position: QueuePosition) -> bool {
-        let QueuePosition { input, lane, output, request, .. } = position;
+        let QueuePosition { input, lane, output, .. } = position;
         if !self.is_short(position) {
             return false;
         }
-        let request = &mut self.requests[request];
+        let request = self.request_mut(output, input);
         let (bit, was_owed) = (1 << lane.0, request.owed >> lane.0 & 1 == 1);
         request.owed &= !bit;
         let empty = request.lanes & bit == 0;

@@ -98,22 +98,28 @@ impl Output {
     }
 }
 
-/// Request of an input to an output.
-#[derive(Clone, Copy, Debug, Default)]
+/// Request of an input to an output, part of the output's row ([`super::rows`]). But for the turn, it is empty while no packet waits for the output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Request {
     /// Lanes, a bit for each, with a packet for the output at the head of a queue.
     pub(super) lanes: u16,
-    /// Lane last served.
-    pub(super) last_lane: u8,
-    /// Turns missed since it was served last, because the input port was being read.
-    pub(super) missed: u8,
+    pub(super) turn: Turn,
     /// Lanes, a bit for each, with a packet at the head of a queue that is owed a turn.
     pub(super) owed: u16,
     /// Lanes, a bit for each, whose queues are short ([`super::owed`]).
     pub(super) short: u16,
 }
 
-impl Request {
+/// What an output remembers of an input between its requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Turn {
+    /// Lane last served.
+    pub(super) last_lane: u8,
+    /// Turns missed since it was served last, because the input port was being read.
+    pub(super) missed: u8,
+}
+
+impl Turn {
     /// The lane to look at first: the next one after the one served last.
     #[inline]
     pub(super) fn first_lane(self, lanes: u16) -> Vl {
@@ -137,7 +143,7 @@ impl Switch {
         let first = self.queues.queue_mut(place).push(&mut context.arena, packet);
         if first {
             self.outputs[output].inputs.set_as::<F>(input);
-            self.requests[request].lanes |= 1 << lane.0;
+            self.queues.request_mut_as::<F>(row, request, input).lanes |= 1 << lane.0;
             if F::OPTIONAL && self.lifetimes.is_some() {
                 self.begin_lifetime(context, (self.layout.queue(input, lane, output), output), packet);
             }
@@ -164,7 +170,7 @@ impl Switch {
     #[inline(always)]
     pub(super) fn set_request<F: Features>(&mut self, output: usize, input: usize, lane: Vl) {
         self.outputs[output].inputs.set_as::<F>(input);
-        self.requests[self.layout.request(output, input)].lanes |= 1 << lane.0;
+        self.request_mut(output, input).lanes |= 1 << lane.0;
     }
 
     /// Schedules arbitration at an output: at the end of this time step if its link is free, else as soon as it is.
@@ -189,14 +195,11 @@ impl Switch {
         self.queues.queue_mut(position.place).advance(next);
         // The packet behind it asks for the same output only if the queue is that output's.
         if next == NONE || !F::PLAIN && self.layout.queueing == Queueing::Fifo {
-            let request = &mut self.requests[position.request];
+            let row = self.row_of::<F>(position.output);
+            let request = self.queues.request_mut_as::<F>(row, position.request, position.input);
             request.lanes &= !(1 << position.lane.0);
             if request.lanes == 0 {
-                let inputs = &mut self.outputs[position.output].inputs;
-                inputs.clear_as::<F>(position.input);
-                if inputs.is_empty() {
-                    self.close_row::<F>(position.output);
-                }
+                self.outputs[position.output].inputs.clear_as::<F>(position.input);
             }
         }
     }
@@ -218,6 +221,25 @@ impl Switch {
     ) -> QueuePosition {
         let place = self.queues.place_as::<F>(row, request, (input, lane));
         QueuePosition { input, lane, output, request, place }
+    }
+
+    /// The request of an input to an output for which packets wait.
+    #[inline(always)]
+    pub(super) fn request(&self, output: usize, input: usize) -> Request {
+        self.queues.request(self.outputs[output].row, input)
+    }
+
+    #[inline(always)]
+    pub(super) fn request_mut(&mut self, output: usize, input: usize) -> &mut Request {
+        self.queues.request_mut(self.outputs[output].row, input)
+    }
+
+    /// What an output remembers of the input of `position`, whether packets wait for it or not.
+    #[inline(always)]
+    pub(super) fn turn_mut<F: Features>(&mut self, position: QueuePosition) -> &mut Turn {
+        let QueuePosition { output, input, request, .. } = position;
+        let row = self.row_of::<F>(output);
+        self.queues.turn_mut::<F>(row, request, input)
     }
 
     /// The queue of a waiting packet.
@@ -254,7 +276,7 @@ impl Switch {
         let inputs = if output.row == Output::no_row() { 0..0 } else { 0..self.layout.ports };
         let inputs = inputs.filter(move |&input| !are_requested || output.inputs.contains(input));
         inputs.flat_map(move |input| {
-            let lanes = self.requests[self.layout.request(number, input)].lanes;
+            let lanes = self.request(number, input).lanes;
             let lanes = if are_requested { lanes } else { u16::MAX };
             let lanes = (0..self.layout.lanes).filter(move |lane| lanes >> lane & 1 == 1);
             lanes.filter_map(move |lane| {
@@ -291,7 +313,7 @@ mod tests {
 
     #[test]
     fn lanes_are_served_in_turn() {
-        let request = |last_lane| Request { lanes: 0b1011, last_lane, ..Request::default() };
-        assert_eq!([0, 1, 2, 3, 15].map(|last| request(last).first_lane(0b1011).0), [1, 3, 3, 0, 0]);
+        let turn = |last_lane| Turn { last_lane, missed: 0 };
+        assert_eq!([0, 1, 2, 3, 15].map(|last| turn(last).first_lane(0b1011).0), [1, 3, 3, 0, 0]);
     }
 }

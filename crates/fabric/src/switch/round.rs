@@ -98,7 +98,7 @@ impl Switch {
                 continue;
             }
             for input in 0..self.layout.ports {
-                let mut lanes = self.requests[self.layout.request(output, input)].lanes;
+                let mut lanes = self.request(output, input).lanes;
                 while lanes != 0 {
                     let lane = Vl(lanes.trailing_zeros() as u8);
                     lanes &= lanes - 1;

@@ -7,7 +7,7 @@ use fabricsim_spec::Queueing;
 use fabricsim_units::{Time, Vl};
 
 use super::Switch;
-use super::queues::{Layout, Output};
+use super::queues::{Layout, Output, Request, Turn};
 use crate::queue::Queue;
 use crate::{Features, Table};
 
@@ -24,12 +24,18 @@ pub(super) struct QueueRows {
     /// For each row and input the time at which the input port can be read again since the last missed turn of its request was counted; empty
     /// if none are counted.
     missed_until: Table<Time>,
+    /// For each row and input the request.
+    requests: Table<Request>,
+    /// For each output and input what is remembered while the output has no row; empty if outputs keep theirs.
+    turns: Table<Turn>,
     /// Queues of a row.
     row: usize,
     /// From the queues of a row to those of the next; 0 if outputs share those of the inputs.
     stride: usize,
     lanes: usize,
     /// Input ports.
+    ports: usize,
+    /// The same, or 0 if no missed turns are counted.
     inputs: usize,
     /// Rows that no output has.
     free: Vec<u16>,
@@ -48,24 +54,48 @@ impl QueueRows {
         let mut rows = Self {
             queues: Table::new(Vec::new()),
             missed_until: Table::new(Vec::new()),
+            requests: Table::new(Vec::new()),
+            turns: Table::new(Vec::new()),
             row,
             stride: if is_fifo { 0 } else { row },
             lanes: layout.lanes,
+            ports: layout.ports,
             inputs: if counts_missed { layout.ports } else { 0 },
             free: Vec::new(),
             are_shared,
         };
-        if !are_shared {
+        if are_shared {
+            rows.turns = Table::new(vec![Turn::default(); layout.ports * layout.ports]);
+        } else {
             let number = if is_fifo { row } else { row * layout.ports };
             rows.queues = Table::new(vec![Queue::EMPTY; number]);
             rows.missed_until = Table::new(vec![Time::ZERO; rows.inputs * layout.ports]);
+            rows.requests = Table::new(vec![Request::default(); layout.ports * layout.ports]);
             outputs.iter_mut().zip(0..).for_each(|(output, number)| output.row = number);
         }
         rows
     }
 
-    /// A row of empty queues.
-    fn take(&mut self) -> u16 {
+    /// A row of empty queues for an output.
+    fn take(&mut self, output: usize) -> u16 {
+        let row = self.empty_row();
+        let (own, of_row) = (output * self.ports, usize::from(row) * self.ports);
+        for input in 0..self.ports {
+            self.requests[of_row + input].turn = self.turns[own + input];
+        }
+        row
+    }
+
+    /// Takes back the row of an output.
+    fn give_back(&mut self, output: usize, row: u16) {
+        let (own, of_row) = (output * self.ports, usize::from(row) * self.ports);
+        for input in 0..self.ports {
+            self.turns[own + input] = self.requests[of_row + input].turn;
+        }
+        self.free.push(row);
+    }
+
+    fn empty_row(&mut self) -> u16 {
         if let Some(row) = self.free.pop() {
             let first = usize::from(row) * self.inputs;
             self.missed_until.iter_mut().skip(first).take(self.inputs).for_each(|time| *time = Time::ZERO);
@@ -74,6 +104,7 @@ impl QueueRows {
         let number = (self.queues.len() / self.row.max(1)) as u16;
         self.queues.extend(self.stride, Queue::EMPTY);
         self.missed_until.extend(self.inputs, Time::ZERO);
+        self.requests.extend(self.ports, Request::default());
         number
     }
 
@@ -101,6 +132,57 @@ impl QueueRows {
         let place = if F::PLAIN { request * self.lanes + lane.index() } else { self.place(row, input, lane) };
         debug_assert_eq!(place, self.place(row, input, lane));
         place
+    }
+
+    /// The request of an input in a row.
+    #[inline(always)]
+    pub(super) fn request(&self, row: u16, input: usize) -> Request {
+        self.requests[usize::from(row) * self.ports + input]
+    }
+
+    #[inline(always)]
+    pub(super) fn request_mut(&mut self, row: u16, input: usize) -> &mut Request {
+        &mut self.requests[usize::from(row) * self.ports + input]
+    }
+
+    /// The same for a request whose `number` is enough with plain features.
+    #[inline(always)]
+    pub(super) fn request_as<F: Features>(&self, row: u16, number: usize, input: usize) -> Request {
+        if F::PLAIN { self.requests[number] } else { self.request(row, input) }
+    }
+
+    #[inline(always)]
+    pub(super) fn request_mut_as<F: Features>(
+        &mut self,
+        row: u16,
+        number: usize,
+        input: usize,
+    ) -> &mut Request {
+        if F::PLAIN { &mut self.requests[number] } else { self.request_mut(row, input) }
+    }
+
+    /// What is remembered of an input, by a `number` that is enough with plain features.
+    #[inline(always)]
+    pub(super) fn turn_mut<F: Features>(&mut self, row: u16, number: usize, input: usize) -> &mut Turn {
+        if F::PLAIN {
+            &mut self.requests[number].turn
+        } else if row == NO_ROW {
+            &mut self.turns[number]
+        } else {
+            &mut self.request_mut(row, input).turn
+        }
+    }
+
+    /// True if nothing is left in a row.
+    fn is_unused(&self, row: u16) -> bool {
+        let first = usize::from(row) * self.ports;
+        self.of_row(row).all(|(.., queue)| queue.head().is_none())
+            && self
+                .requests
+                .iter()
+                .skip(first)
+                .take(self.ports)
+                .all(|request| *request == Request { turn: request.turn, ..Request::default() })
     }
 
     /// The queue at a place.
@@ -189,12 +271,12 @@ impl Switch {
 
     #[inline(never)]
     fn take_row(&mut self, output: usize) -> u16 {
-        let row = self.queues.take();
+        let row = self.queues.take(output);
         self.outputs[output].row = row;
         row
     }
 
-    /// No packet waits for an output any more.
+    /// No packet waits for an output any more, and the turn of the last one is settled.
     #[inline(always)]
     pub(super) fn close_row<F: Features>(&mut self, output: usize) {
         if !F::PLAIN && self.queues.are_shared {
@@ -205,14 +287,15 @@ impl Switch {
     #[inline(never)]
     fn return_row(&mut self, output: usize) {
         let row = std::mem::replace(&mut self.outputs[output].row, NO_ROW);
-        debug_assert!(self.queues.of_row(row).all(|(.., queue)| queue.head().is_none()));
-        self.queues.free.push(row);
+        debug_assert!(self.queues.is_unused(row));
+        self.queues.give_back(output, row);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::features::AllFeatures;
 
     fn rows((ports, lanes): (usize, usize), queueing: Queueing) -> (QueueRows, Vec<Output>) {
         let layout = Layout::new(queueing, ports, lanes);
@@ -245,10 +328,13 @@ mod tests {
         let (mut rows, outputs) = rows((64, 3), Queueing::Voq);
         assert!(outputs.iter().all(|output| output.row == NO_ROW));
         assert_eq!((rows.queues.len(), rows.are_shared), (0, true));
-        assert_eq!((rows.take(), rows.take()), (0, 1));
+        assert_eq!((rows.take(5), rows.take(6)), (0, 1));
         *rows.missed_until(0, 63) = Time::ns(7);
-        rows.free.push(0);
-        assert_eq!((rows.take(), rows.take(), rows.queues.len()), (0, 2, 3 * 64 * 3));
+        rows.turn_mut::<AllFeatures>(0, 5 * 64 + 63, 63).last_lane = 2;
+        rows.give_back(5, 0);
+        assert_eq!((rows.take(7), rows.take(5), rows.queues.len()), (0, 2, 3 * 64 * 3));
+        let last_lane = |rows: &QueueRows, row| rows.request(row, 63).turn.last_lane;
+        assert_eq!((last_lane(&rows, 0), last_lane(&rows, 2)), (0, 2), "what an output remembers is its own");
         assert_eq!(*rows.missed_until(0, 63), Time::ZERO);
         let mut seen = vec![false; 3 * 64 * 3];
         for row in 0..3 {

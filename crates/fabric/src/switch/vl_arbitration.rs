@@ -100,7 +100,7 @@ impl Switch {
         let mut at = self.outputs[output].inputs.first_after(self.layout.ports - 1);
         while let Some(input) = at {
             let readable_at = context.ports.receivers[self.first_port as usize + input].readable_at;
-            let mut lanes = self.requests[self.layout.request(output, input)].lanes;
+            let mut lanes = self.request(output, input).lanes;
             if readable_at > context.now && assumed != Some(input) {
                 delay.retry = delay.retry.min(readable_at);
                 lanes = 0;
