@@ -143,7 +143,7 @@ def main(names: list[str]) -> None:
         command = [sys.executable, __file__, "--one", name, *(["--short"] if IS_SHORT else [])]
         printed = subprocess.check_output(command, text=True)  # noqa: S603 - this file
         value, peak = map(float, printed.split())
-        shown = f"{value:,.1f}" if value < 1000 else f"{value:,.0f}"
+        shown = f"{value:,.2g}" if value < 1 else f"{value:,.1f}" if value < 1000 else f"{value:,.0f}"
         print(f"| {case.text} | {shown.replace(',', ' ')} {case.unit} | {case.goal} | {peak / 1e6:.0f} |")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from fabricsim.lazy import numpy as np
@@ -40,16 +41,22 @@ class Columns:
 
     def __init__(self, columns: Iterable[tuple[str, str, str, Any, Any]]) -> None:
         """`columns`: name, unit, description, type and values of each."""
-        given = [Column(*column) for column in columns]
+        self._given = [Column(*column) for column in columns]
+
+    @cached_property
+    def _columns(self) -> list[Column]:
+        # Texts take time, and many tables of a run are never used.
+        given, self._given = self._given, []
         has_source = any(column.name == "source" for column in given)
-        self._columns: list[Column] = []
+        found: list[Column] = []
         for column in given:
             if column.name == "flow" and not has_source:
-                self._columns += _ends(column)
+                found += _ends(column)
             elif column.kind == "str":
-                self._columns.append(_text(column.name, column.unit, column.description, column.values))
+                found.append(_text(column.name, column.unit, column.description, column.values))
             else:
-                self._columns.append(column)
+                found.append(column)
+        return found
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self._columns)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +55,8 @@ class MpiRun:
     """Messages that ranks sent, those of collectives included."""
     bytes: int
     """Their bytes, without headers."""
-    calls: pd.DataFrame = field(repr=False)
-    """A row for each call of MPI: name, number, and its times in nanoseconds over all ranks."""
+    call_times: Sequence[tuple[str, int, float, float, float, float]] = field(repr=False)
+    """Rows of `calls`."""
     wall_s: float
     """Time that the simulation took, in seconds."""
     result: Any = field(default=None, repr=False)
@@ -65,6 +66,11 @@ class MpiRun:
     repeatable: bool = True
     """False if computations have taken measured processor time: another run has other times."""
 
+    @cached_property
+    def calls(self) -> pd.DataFrame:
+        """A row for each call of MPI: name, number, and its times in nanoseconds over all ranks."""
+        return pd.DataFrame(self.call_times, columns=COLUMNS)
+
     def as_dict(self) -> dict[str, Any]:
         """The run as `fabricsim mpi run --json` prints it."""
         return {
@@ -73,7 +79,7 @@ class MpiRun:
             "repeatable": self.repeatable,
             "messages": self.messages,
             "bytes": self.bytes,
-            "calls": self.calls.to_dict("records"),
+            "calls": [dict(zip(COLUMNS, row, strict=True)) for row in self.call_times],
             **({} if self.report is None else {"report": self.report.summary()}),
         }
 
@@ -140,7 +146,7 @@ def run(
         list(scheduler.values),
         sum(process.messages for process in everyone),
         sum(process.bytes for process in everyone),
-        _calls(everyone),
+        _call_times(everyone),
         time.monotonic() - begun,
         result,
         None if log is None else _report(log, place, result),
@@ -251,7 +257,7 @@ def _cycle(waits: dict[int, Any]) -> list[int]:
     return []
 
 
-def _calls(processes: list[Process]) -> pd.DataFrame:
+def _call_times(processes: list[Process]) -> list[tuple[str, int, float, float, float, float]]:
     by_name: dict[str, list[Any]] = {}
     for process in processes:
         for name, durations in process.durations.items():
@@ -266,7 +272,7 @@ def _calls(processes: list[Process]) -> pd.DataFrame:
         least, most = int(all_of_them.min()), int(all_of_them.max())
         times = (least / 1000, int(all_of_them[middle]) / 1000, most / 1000, total / 1000)
         rows.append((name, len(all_of_them), *times))
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return rows
 
 
 def compute(
