@@ -1,6 +1,6 @@
 """The simulator's engine, compiled from Rust (crates/py). Structured values cross the border as JSON text."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, final
 
 __all__ = [
@@ -389,6 +389,22 @@ class MpiPrograms:
 
     def receive(self, rank: int, buffer: memoryview, from_: tuple[int, int, int, int]) -> tuple[int, int]:
         """Starts a receive into contiguous bytes. `from_`: source, tag, context, and identity of the memory."""
+
+    def send_and_wait(self, rank: int, data: memoryview, to: tuple[int, int, int, int, int]) -> int:
+        """Sends, and waits until the memory may be reused. Returns the program that goes on."""
+
+    def receive_and_wait(
+        self, rank: int, buffer: memoryview, from_: tuple[int, int, int, int]
+    ) -> tuple[int, tuple[int, int, int, bool, bool] | None]:
+        """Receives, and waits for the message. Returns the program that goes on, and the result as of `arrivals` if
+        that is the rank's own; else `finished` has it."""
+
+    def wait_all(self, rank: int, requests: Sequence[int], foreign: bool) -> int:
+        """Waits until some requests are complete, all of them, and forgets them; `finished` has their results.
+        `foreign`: as of `wait_requests`, for the first of them that is complete."""
+
+    def finished(self, rank: int) -> list[tuple[int, int, int, bool, bool]]:
+        """Results, as of `arrivals`, of the requests that the last such call of a rank waited for."""
 
     def receive_taken(self, rank: int, buffer: memoryview, message: int, memory: int) -> tuple[int, int]:
         """Starts the receive of a message that a probe took."""

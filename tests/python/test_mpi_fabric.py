@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -40,6 +41,11 @@ def run(
     ranks: list[Rank], experiment: str = FDR, **options: Any
 ) -> tuple[list[Any], Result, list[dict[str, Any]]]:
     network = FabricNetwork(Experiment.from_text(experiment), **options)
+    with network.writing():
+        return _run(network, ranks)
+
+
+def _run(network: FabricNetwork, ranks: list[Rank]) -> tuple[list[Any], Result, list[dict[str, Any]]]:
     scheduler, endpoints = network.open([f"rank {number}" for number in range(len(ranks))])
 
     def bound(number: int) -> Callable[[], Any]:
@@ -123,6 +129,20 @@ def test_bytes_arrive_whole(rendezvous: str, options: dict[str, Any]) -> None:
     table = result.table("mpi_ranks")
     sent = table[[name for name in table.columns if name.endswith("_messages")]].sum(axis=1)
     assert list(sent) == [2 * len(SIZES)] * 3
+
+
+@pytest.mark.parametrize("options", [{}, {"links.errors": "lose", "links.all.bit_error_rate": 3e-7}])
+def test_a_capture_changes_nothing_but_what_packets_carry(options: dict[str, Any], tmp_path: Path) -> None:
+    """Packets of READs have their bytes only for a capture. `exchange` checks every byte in both cases."""
+    found = []
+    for capture in (None, tmp_path / "all.pcapng"):
+        values, result, log = run(
+            [exchange] * 3, set={"mpi.timeout": 9, **options}, log=True, capture=capture
+        )
+        found.append((values, result.summary["fingerprint"], log))
+    assert found[0] == found[1]
+    # The control: the bytes of the longest messages are in the capture.
+    assert (tmp_path / "all.pcapng").stat().st_size > 6 * sum(SIZES)
 
 
 def test_partitions_do_not_change_a_run() -> None:

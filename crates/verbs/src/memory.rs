@@ -37,6 +37,8 @@ pub(crate) struct Region {
     key: u32,
     address: u64,
     content: Content,
+    /// Packets carry none of its bytes, and what arrives is not written.
+    is_hollow: bool,
     access: AccessFlags,
     /// Times at which data of remote WRITEs became visible that the program has not looked for; `None` if it does not look.
     writes: Option<std::collections::VecDeque<Time>>,
@@ -100,7 +102,8 @@ impl Memory {
         let address = self.next_address;
         self.next_address = (address + length + PAGE).next_multiple_of(PAGE);
         let content = if is_void { Content::Void(length) } else { Content::Real(vec![0; length as usize]) };
-        self.regions.push(Some(Region { pd, key, address, content, access, writes: None }));
+        let is_hollow = false;
+        self.regions.push(Some(Region { pd, key, address, content, is_hollow, access, writes: None }));
         Ok(Mr(number))
     }
 
@@ -211,8 +214,8 @@ impl Memory {
         };
         let start = region.place(va, u64::from(length))?;
         match &region.content {
-            Content::Real(bytes) => bytes.get(start..start + length as usize),
-            Content::Void(_) => None,
+            Content::Real(bytes) if !region.is_hollow => bytes.get(start..start + length as usize),
+            _ => None,
         }
     }
 
@@ -223,7 +226,7 @@ impl Memory {
             Some((mr, va)) => (self.get_mut(mr).ok(), va),
             None => (self.by_key_mut(key), va),
         };
-        let Some(region) = region else { return };
+        let Some(region) = region.filter(|region| !region.is_hollow) else { return };
         let Some(start) = region.place(va, data.len() as u64) else { return };
         if let Content::Real(bytes) = &mut region.content
             && let Some(place) = bytes.get_mut(start..start + data.len())

@@ -108,7 +108,14 @@ class Endpoint(Protocol):
         ...
 
     def wait_some(self, requests: Sequence[int], call: str) -> list[tuple[int, Arrival]]:
-        """Waits until at least one request is complete. Forgets those that are, and returns them."""
+        """Waits until at least one request is complete. Forgets those that are, and returns them.
+
+        A network may wait for the others as well, if the rank would do nothing else than that.
+        """
+        ...
+
+    def is_complete(self, request: int) -> bool:
+        """True if a request is complete. It takes no time."""
         ...
 
     def free(self, request: int) -> None:

@@ -154,7 +154,7 @@ class CollectiveOperation(Operation):
 
     def peers(self) -> Sequence[int]:
         """World ranks from which messages are missing."""
-        return [self._channel.partners[number] for number in self.pending if number in self._channel.partners]
+        return self._channel.awaited(self.pending) if self._channel is not None else ()
 
     def _resume(self, process: Process) -> None:
         try:

@@ -91,6 +91,11 @@ impl Environment for Place {
         buffer[start..start + from.len()].copy_from_slice(from);
     }
 
+    fn copy(&mut self, from: (usize, u32), to: (usize, u32), length: u64) {
+        let data = self.buffers[&from][..length as usize].to_vec();
+        self.write(to.0, to.1, 0, &data);
+    }
+
     fn release(&mut self, rank: usize, request: u32) {
         self.released.push((rank, request));
     }
@@ -143,6 +148,12 @@ impl Cluster {
             got: vec![Vec::new(); ranks],
             ended: vec![Vec::new(); ranks],
         }
+    }
+
+    /// READs carry no bytes.
+    pub(super) fn without_content(mut self) -> Self {
+        self.world = self.world.without_content();
+        self
     }
 
     /// Lost packets, of 100.

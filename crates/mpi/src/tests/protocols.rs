@@ -35,6 +35,29 @@ fn with(rendezvous: Rendezvous) -> Mpi {
     Mpi { rendezvous, ..free_of_cost() }
 }
 
+/// Data that goes from buffer to buffer is the same, at the same times, by the same operations.
+#[test]
+fn content_of_reads_changes_nothing() {
+    for (length, room) in [(12_233, 12_233), (1 << 17, 1 << 17), (1 << 17, 50_000)] {
+        for mode in [Mode::Standard, Mode::Synchronous, Mode::Buffered, Mode::Ready] {
+            let data = bytes(length, 1);
+            let short = Do::Send { to: 1, tag: 5, mode, data: bytes(1000, 2) };
+            let scripts = vec![
+                vec![Do::Send { to: 1, tag: 5, mode, data }, short, Do::WaitAll, Do::Close],
+                vec![receive(0, 5, room), receive(0, 5, 1000), Do::WaitAll, Do::Close],
+            ];
+            for hosts in [[0, 1], [0, 0]] {
+                let of = || Cluster::new(&Mpi::default(), &hosts, scripts.clone()).with_loss(5);
+                let (mut with, mut without) = (of(), of().without_content());
+                assert!(with.run() && without.run(), "{length} B");
+                assert!(with.got == without.got, "{length} B differ");
+                assert_eq!(with.ended, without.ended);
+                assert_eq!(names(&with), names(&without));
+            }
+        }
+    }
+}
+
 #[test]
 fn an_eager_message_is_one_send() {
     for length in [0, 1, 110, 111, 2034, 2035, 12_232] {

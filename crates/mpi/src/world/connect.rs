@@ -152,17 +152,46 @@ impl World {
         rank: usize,
         length: u64,
     ) -> Option<Region> {
+        self.take_region_as(env, rank, length, false)
+    }
+
+    /// Takes a region for a READ. Its packets carry the bytes only if somebody looks at them.
+    pub(super) fn take_region_of_read(
+        &mut self,
+        env: &mut dyn Environment,
+        rank: usize,
+        length: u64,
+    ) -> Option<Region> {
+        self.take_region_as(env, rank, length, self.is_direct)
+    }
+
+    fn take_region_as(
+        &mut self,
+        env: &mut dyn Environment,
+        rank: usize,
+        length: u64,
+        is_hollow: bool,
+    ) -> Option<Region> {
         let power = (length.max(1).next_power_of_two().trailing_zeros() as u8).max(LEAST_POWER);
         let adapter = self.adapter(env, rank);
-        if let Some(region) = adapter.pool.get_mut(&power).and_then(Vec::pop) {
-            return Some(region);
-        }
-        let pd = adapter.pd;
+        let (pd, found) = (adapter.pd, adapter.pool.get_mut(&power).and_then(Vec::pop));
         let device = env.device(rank);
-        let made = device
-            .reg_mr(pd, 1 << power, ACCESS)
-            .and_then(|mr| Ok(Region { mr, address: device.address(mr)?, key: device.key(mr)?, power }));
-        made.map_err(|error| self.fail(MpiError::Verbs(rank, error))).ok()
+        // Both kinds are of one pool, so that addresses, and with them times, do not depend on the kind.
+        let made = found.map_or_else(
+            || {
+                let mr = device.reg_mr(pd, 1 << power, ACCESS)?;
+                let (address, key) = (device.address(mr)?, device.key(mr)?);
+                Ok(Region { mr, address, key, power, is_hollow: false })
+            },
+            Ok,
+        );
+        let taken = made.and_then(|region| {
+            if region.is_hollow != is_hollow {
+                device.set_hollow(region.mr, is_hollow)?;
+            }
+            Ok(Region { is_hollow, ..region })
+        });
+        taken.map_err(|error| self.fail(MpiError::Verbs(rank, error))).ok()
     }
 
     /// Gives a region back.

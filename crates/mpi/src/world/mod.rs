@@ -41,6 +41,8 @@ pub trait Environment {
     fn read(&mut self, rank: usize, request: u32, offset: u64, to: &mut [u8]);
     /// Writes to the buffer of a request.
     fn write(&mut self, rank: usize, request: u32, offset: u64, from: &[u8]);
+    /// Copies the first `length` bytes of a request's buffer to another one. Both requests are given with their ranks.
+    fn copy(&mut self, from: (usize, u32), to: (usize, u32), length: u64);
     /// The buffer of a request is not used any more.
     fn release(&mut self, rank: usize, request: u32);
 }
@@ -96,6 +98,8 @@ pub(crate) struct Region {
     key: u32,
     /// Its size is a power of two.
     power: u8,
+    /// Its packets carry no bytes.
+    is_hollow: bool,
 }
 
 /// A call of verbs, or a message through shared memory, at a time.
@@ -198,6 +202,8 @@ pub struct World {
     queues: Vec<ReceiveQueue>,
     copy: ByteTime,
     ranks: Vec<Rank>,
+    /// READs carry no bytes: they are copied from buffer to buffer at the end.
+    is_direct: bool,
     /// Ranks that wait and see a message through shared memory at a time.
     noted: Vec<(usize, Time)>,
     log: Option<Vec<LogEntry>>,
@@ -213,7 +219,15 @@ impl World {
         let (queues, copy) = (options.queues()?, options.copy_rate.byte_time());
         let log = logs.then(Vec::new);
         let options = options.clone();
-        Ok(Self { options, queues, copy, ranks, noted: Vec::new(), log, failure: None })
+        let (is_direct, noted) = (false, Vec::new());
+        Ok(Self { options, queues, copy, ranks, is_direct, noted, log, failure: None })
+    }
+
+    /// Lets packets of READs carry no bytes, for runs in which nobody looks at them: the data goes from buffer to buffer when a READ has ended. The
+    /// sender's buffer is its own until the FIN, so it is the same data.
+    #[must_use]
+    pub fn without_content(self) -> Self {
+        Self { is_direct: true, ..self }
     }
 
     /// Number of ranks.

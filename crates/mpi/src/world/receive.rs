@@ -158,7 +158,7 @@ impl World {
             }
             Body::Get(remote) => {
                 self.register(rank, memory, length);
-                let Some(region) = self.take_region(env, rank, length) else { return };
+                let Some(region) = self.take_region_of_read(env, rank, length) else { return };
                 let transfer = Transfer {
                     peer: source,
                     is_read: true,
@@ -206,10 +206,32 @@ impl World {
     ) {
         let of = self.ranks[source as usize].requests.get_mut(send as u32).and_then(|of| of.send());
         let length = of.map_or(0, |of| of.call.length);
-        let data = self.data(env, source as usize, send as u32, (0, length));
-        self.copy_out(env, rank, request, 0, &data);
+        let fits = self.copy_between(env, (source as usize, send as u32), (rank, request), length);
+        if fits > 0 {
+            self.charge_copy(rank, fits);
+        }
         self.transmit(env, (rank, source), Header::Fin { request: send, length }, &[], None);
         self.end(env, rank, request);
+    }
+
+    /// Copies a message from the buffer of its send to that of its receive, as far as it fits. Returns the bytes that did.
+    pub(super) fn copy_between(
+        &mut self,
+        env: &mut dyn Environment,
+        (source, send): (usize, u32),
+        (rank, request): (usize, u32),
+        length: u64,
+    ) -> u64 {
+        let receive = self.ranks[rank].requests.get_mut(request).and_then(|of| of.receive());
+        let Some(receive) = receive else { return 0 };
+        receive.done += length;
+        let fits = receive.call.length.min(length);
+        match self.copy_of(source, send) {
+            _ if fits == 0 => {}
+            Some(copy) => env.write(rank, request, 0, &copy[..fits as usize]),
+            None => env.copy((source, send), (rank, request), fits),
+        }
+        fits
     }
 
     fn receive_part(

@@ -51,7 +51,12 @@ impl World {
         match protocol {
             Protocol::Get | Protocol::Put => {
                 self.register(rank, call.memory, length);
-                let Some(region) = self.fill_region(env, rank, request, (0, length)) else { return };
+                let region = if self.is_direct && protocol == Protocol::Get {
+                    self.take_region_of_read(env, rank, length)
+                } else {
+                    self.fill_region(env, rank, request, (0, length))
+                };
+                let Some(region) = region else { return };
                 if let Some(of) = self.ranks[rank].requests.get_mut(request).and_then(|of| of.send()) {
                     of.region = Some(region);
                 }
@@ -129,14 +134,18 @@ impl World {
         offset: u64,
         to: &mut [u8],
     ) {
-        let copy = self.ranks[rank].requests.get(request).and_then(|of| match &of.kind {
-            crate::request::Kind::Send(send) => send.copy.as_ref(),
-            _ => None,
-        });
-        if let Some(copy) = copy {
+        if let Some(copy) = self.copy_of(rank, request) {
             to.copy_from_slice(&copy[offset as usize..][..to.len()]);
         } else if !to.is_empty() {
             env.read(rank, request, offset, to);
+        }
+    }
+
+    /// The copy of a buffered send's data.
+    pub(super) fn copy_of(&self, rank: usize, request: u32) -> Option<&[u8]> {
+        match &self.ranks[rank].requests.get(request)?.kind {
+            crate::request::Kind::Send(send) => send.copy.as_deref(),
+            _ => None,
         }
     }
 

@@ -87,7 +87,9 @@ impl World {
         if let Some(next) = next {
             self.post_transfer(env, rank, next);
         }
-        if is_read {
+        if is_read && region.is_hollow {
+            self.copy_between(env, (peer as usize, far as u32), (rank, request), length);
+        } else if is_read {
             self.deliver(env, rank, request, (region, 0, length));
         }
         if is_own {

@@ -1,14 +1,16 @@
 //! Buffers of requests: memory of Python, which the ranks' messages are copied to and from.
 
 use fabricsim_simulation::RankBuffers;
-use pyo3::buffer::PyBuffer;
+use pyo3::buffer::{Element, PyBuffer};
 use pyo3::prelude::*;
 use pyo3::types::PySlice;
 
-/// The buffer of a request: its bytes, and the object of which parts are taken.
+use crate::bad_input;
+
+/// The buffer of a request: its contiguous bytes, and the object of which parts are taken.
 pub(super) struct Kept {
-    pub(super) bytes: PyBuffer<u8>,
-    pub(super) view: Py<PyAny>,
+    bytes: PyBuffer<u8>,
+    view: Py<PyAny>,
 }
 
 /// Buffers of requests, by rank and number.
@@ -28,9 +30,25 @@ impl Buffers {
         }
         of[place] = Some(buffer);
     }
+
+    fn get(&self, (rank, request): (usize, u32)) -> Option<&Kept> {
+        self.by_rank[rank].get(request as usize)?.as_ref()
+    }
 }
 
 impl Kept {
+    pub(super) fn of(data: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let bytes = PyBuffer::<u8>::get(data)?;
+        if !bytes.is_c_contiguous() || !u8::is_compatible_format(bytes.format()) {
+            return Err(bad_input("the buffer of a message must be contiguous bytes"));
+        }
+        Ok(Self { bytes, view: data.clone().unbind() })
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        self.bytes.len_bytes() as u64
+    }
+
     /// Calls `copy` with the bytes from `offset` on, `length` of them.
     fn part(
         &self,
@@ -41,10 +59,19 @@ impl Kept {
         if offset == 0 && length == self.bytes.len_bytes() {
             return copy(&self.bytes);
         }
-        let slice = PySlice::new(py, offset as isize, (offset + length) as isize, 1);
-        let part = self.view.bind(py).get_item(slice)?;
+        let part = self.view.bind(py).get_item(slice(py, (offset, length)))?;
         copy(&PyBuffer::get(&part)?)
     }
+
+    /// Copies the first bytes to another buffer: the interpreter does so without one in between.
+    fn copy_to(&self, py: Python<'_>, to: &Self, length: usize) -> PyResult<()> {
+        let part = self.view.bind(py).get_item(slice(py, (0, length)))?;
+        to.view.bind(py).set_item(slice(py, (0, length)), part)
+    }
+}
+
+fn slice<'py>(py: Python<'py>, (offset, length): (usize, usize)) -> Bound<'py, PySlice> {
+    PySlice::new(py, offset as isize, (offset + length) as isize, 1)
 }
 
 /// Buffers, while the interpreter is held.
@@ -54,14 +81,8 @@ pub(super) struct Held<'a, 'py> {
 }
 
 impl Held<'_, '_> {
-    fn copy(
-        &mut self,
-        (rank, request): (usize, u32),
-        part: (usize, usize),
-        copy: impl FnOnce(&PyBuffer<u8>) -> PyResult<()>,
-    ) {
-        let Some(Some(kept)) = self.buffers.by_rank[rank].get(request as usize) else { return };
-        if let Err(error) = kept.part(self.py, part, copy) {
+    fn note(&mut self, copied: PyResult<()>) {
+        if let Err(error) = copied {
             self.buffers.failure.get_or_insert(error);
         }
     }
@@ -69,13 +90,23 @@ impl Held<'_, '_> {
 
 impl RankBuffers for Held<'_, '_> {
     fn read(&mut self, rank: usize, request: u32, offset: u64, to: &mut [u8]) {
-        let py = self.py;
-        self.copy((rank, request), (offset as usize, to.len()), |bytes| bytes.copy_to_slice(py, to));
+        let (py, part) = (self.py, (offset as usize, to.len()));
+        let Some(kept) = self.buffers.get((rank, request)) else { return };
+        let copied = kept.part(py, part, |bytes| bytes.copy_to_slice(py, to));
+        self.note(copied);
     }
 
     fn write(&mut self, rank: usize, request: u32, offset: u64, from: &[u8]) {
-        let py = self.py;
-        self.copy((rank, request), (offset as usize, from.len()), |bytes| bytes.copy_from_slice(py, from));
+        let (py, part) = (self.py, (offset as usize, from.len()));
+        let Some(kept) = self.buffers.get((rank, request)) else { return };
+        let copied = kept.part(py, part, |bytes| bytes.copy_from_slice(py, from));
+        self.note(copied);
+    }
+
+    fn copy(&mut self, from: (usize, u32), to: (usize, u32), length: u64) {
+        let (Some(from), Some(to)) = (self.buffers.get(from), self.buffers.get(to)) else { return };
+        let copied = from.copy_to(self.py, to, length as usize);
+        self.note(copied);
     }
 
     fn release(&mut self, rank: usize, request: u32) {

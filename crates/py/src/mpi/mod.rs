@@ -1,21 +1,22 @@
 //! A run whose programs are ranks of MPI: their messages are handled here, their programs by the caller.
 
 mod buffers;
+mod start;
 
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use fabricsim_engine::Prepared;
-use fabricsim_mpi::{Arrival, Environment, Mode, Pattern, ReceiveCall, SendCall, World};
+use fabricsim_mpi::{Arrival, Environment, Pattern, ReceiveCall, World};
 use fabricsim_session::Wait;
 use fabricsim_simulation::{self as simulation, MpiRun, ProgramRun};
 use fabricsim_units::Time;
-use pyo3::buffer::{Element, PyBuffer};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::programs::number_of;
 use crate::{Control, Outcome, Overrides, bad_input, captures, memory_limit, prepare_watched};
-use buffers::{Buffers, Held, Kept};
+use buffers::{Buffers, Held};
+use start::{Origin, Target};
 
 struct Inner {
     run: MpiRun,
@@ -87,21 +88,6 @@ impl MpiPrograms {
                 inner.run.begin(&mut held, |world, place, now| begin(world, place, (rank, now)))
             };
             Ok((self.drive(py, inner, Some(rank))?, value))
-        })
-    }
-
-    /// A number for a request, with its buffer.
-    fn reserve(&self, rank: usize, data: &Bound<'_, PyAny>) -> PyResult<(u32, u64)> {
-        let buffer = PyBuffer::<u8>::get(data)?;
-        if !buffer.is_c_contiguous() || !u8::is_compatible_format(buffer.format()) {
-            return Err(bad_input("the buffer of a message must be contiguous bytes"));
-        }
-        let length = buffer.len_bytes() as u64;
-        let kept = Kept { bytes: buffer, view: data.clone().unbind() };
-        self.with(|inner| {
-            let request = inner.run.world().reserve(rank);
-            inner.buffers.keep(rank, request, kept);
-            Ok((request, length))
         })
     }
 }
@@ -220,24 +206,19 @@ impl MpiPrograms {
     }
 
     /// Starts a send: `to` is rank, tag, context, mode, identity of the memory. Returns the program that goes on, and the request.
-    fn send(
+    fn send(&self, py: Python<'_>, rank: usize, data: &Bound<'_, PyAny>, to: Target) -> PyResult<(i64, u32)> {
+        self.start_send(py, (rank, false), data, to)
+    }
+
+    /// Sends, and waits until the memory may be reused. Returns the program that goes on.
+    fn send_and_wait(
         &self,
         py: Python<'_>,
         rank: usize,
         data: &Bound<'_, PyAny>,
-        to: (u32, i32, u16, u8, u64),
-    ) -> PyResult<(i64, u32)> {
-        let (request, length) = self.reserve(rank, data)?;
-        let (to, tag, context, mode, memory) = to;
-        let mode = match mode {
-            0 => Mode::Standard,
-            1 => Mode::Buffered,
-            2 => Mode::Synchronous,
-            _ => Mode::Ready,
-        };
-        let call = SendCall { to, tag, context, mode, length, memory };
-        let (step, ()) = self.call(py, rank, |world, place, at| world.send(place, at, request, call))?;
-        Ok((step, request))
+        to: Target,
+    ) -> PyResult<i64> {
+        Ok(self.start_send(py, (rank, true), data, to)?.0)
     }
 
     /// Starts a receive: `from_` is source, tag, context, identity of the memory.
@@ -246,14 +227,39 @@ impl MpiPrograms {
         py: Python<'_>,
         rank: usize,
         buffer: &Bound<'_, PyAny>,
-        from_: (i32, i32, u16, u64),
+        from_: Origin,
     ) -> PyResult<(i64, u32)> {
-        let (request, length) = self.reserve(rank, buffer)?;
-        let (source, tag, context, memory) = from_;
-        let (pattern, call) = (Pattern { source, tag, context }, ReceiveCall { length, memory });
-        let (step, ()) =
-            self.call(py, rank, |world, place, at| world.receive(place, at, request, (pattern, call)))?;
-        Ok((step, request))
+        self.start_receive(py, (rank, false), buffer, from_)
+    }
+
+    /// Receives, and waits for the message. Returns the program that goes on, and the result if that is the rank's own; else `finished` has it.
+    fn receive_and_wait(
+        &self,
+        py: Python<'_>,
+        rank: usize,
+        buffer: &Bound<'_, PyAny>,
+        from_: Origin,
+    ) -> PyResult<(i64, Option<Row>)> {
+        let (step, _) = self.start_receive(py, (rank, true), buffer, from_)?;
+        let has_ended = step == rank as i64;
+        let found = if has_ended { self.finished(rank)?.pop() } else { None };
+        Ok((step, found))
+    }
+
+    /// Waits until some requests are complete, all of them, and forgets them; `finished` has their results. `foreign`: another call started one.
+    fn wait_all(&self, py: Python<'_>, rank: usize, requests: Vec<u32>, foreign: bool) -> PyResult<i64> {
+        self.with(|inner| {
+            let mut held = Held { py, buffers: &mut inner.buffers };
+            let first = requests.clone();
+            inner.run.begin(&mut held, |world, _, now| world.wait((rank, now), first, foreign));
+            inner.run.end_with(rank, requests);
+            self.drive(py, inner, Some(rank))
+        })
+    }
+
+    /// Results of the requests that the last call of a rank waited for, which has forgotten them.
+    fn finished(&self, rank: usize) -> PyResult<Vec<Row>> {
+        self.with(|inner| Ok(inner.run.arrived(rank).iter().map(row).collect()))
     }
 
     /// Starts the receive of a message that a probe took.
@@ -265,10 +271,10 @@ impl MpiPrograms {
         message: u32,
         memory: u64,
     ) -> PyResult<(i64, u32)> {
-        let (request, length) = self.reserve(rank, buffer)?;
-        let call = ReceiveCall { length, memory };
-        let (step, is_known) =
-            self.call(py, rank, |world, place, at| world.receive_taken(place, at, request, (message, call)))?;
+        let (step, request, is_known) =
+            self.start(py, (rank, false), buffer, |world, place, at, (request, length)| {
+                world.receive_taken(place, at, request, (message, ReceiveCall { length, memory }))
+            })?;
         if is_known { Ok((step, request)) } else { Err(bad_input(format!("there is no message {message}"))) }
     }
 

@@ -44,7 +44,7 @@ struct Entry {
 pub struct Scheduler {
     entries: Vec<Entry>,
     /// Numbers of the programs of each host.
-    by_host: BTreeMap<HostId, Vec<usize>>,
+    by_host: Vec<Vec<usize>>,
     /// Programs whose time is known, with it: the next one first.
     order: BTreeSet<(Time, usize)>,
     /// Programs whose time is not known.
@@ -73,7 +73,10 @@ impl Scheduler {
             changes: 0,
             at: None,
         });
-        self.by_host.entry(host).or_default().push(number);
+        if self.by_host.len() <= host.index() {
+            self.by_host.resize_with(host.index() + 1, Vec::new);
+        }
+        self.by_host[host.index()].push(number);
         self.stale.push(number);
         number
     }
@@ -101,9 +104,9 @@ impl Scheduler {
         (entry.clock, entry.wait) = (clock, wait);
         self.done = self.done + usize::from(self.is_done(number)) - usize::from(was_done);
         self.forget(number);
-        let host = self.entries[number].host;
-        for place in 0..self.by_host.get(&host).map_or(0, Vec::len) {
-            let other = self.by_host[&host][place];
+        let host = self.entries[number].host.index();
+        for place in 0..self.by_host[host].len() {
+            let other = self.by_host[host][place];
             if self.entries[other].awaits {
                 self.forget(other);
             }
@@ -115,6 +118,16 @@ impl Scheduler {
         if !self.is_done(number) {
             let entry = &mut self.entries[number];
             (entry.wait, entry.awaits) = (Wait::Until(now), false);
+            self.forget(number);
+        }
+    }
+
+    /// A program that waits for several things, or a time, waits until `limit` at most.
+    pub fn shorten(&mut self, number: usize, limit: Time) {
+        if let Wait::Any(_, until) = &mut self.entries[number].wait
+            && limit < *until
+        {
+            *until = limit;
             self.forget(number);
         }
     }

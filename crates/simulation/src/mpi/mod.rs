@@ -4,8 +4,8 @@ mod ranks;
 
 use std::sync::Arc;
 
+use fabricsim_mpi::{Arrival, MpiError, Turn, World};
 use fabricsim_mpi::{Awaited as Thing, Environment};
-use fabricsim_mpi::{MpiError, Turn, World};
 use fabricsim_session::{Awaited, Wait};
 use fabricsim_units::{HostId, Time};
 use fabricsim_verbs::{Device, QueuePairAttributes, VerbsError};
@@ -23,6 +23,8 @@ pub trait RankBuffers {
     fn read(&mut self, rank: usize, request: u32, offset: u64, to: &mut [u8]);
     /// Writes to the buffer of a request.
     fn write(&mut self, rank: usize, request: u32, offset: u64, from: &[u8]);
+    /// Copies the first `length` bytes of a request's buffer to another one. Both requests are given with their ranks.
+    fn copy(&mut self, from: (usize, u32), to: (usize, u32), length: u64);
     /// The buffer of a request is not used any more.
     fn release(&mut self, rank: usize, request: u32);
 }
@@ -32,12 +34,14 @@ pub struct MpiRun {
     /// The run of the programs, for calls that are none of MPI.
     pub programs: ProgramRun,
     world: World,
-    /// What ranks in a call wait for.
-    waits: Vec<(Vec<Awaited>, Time)>,
     /// True for ranks whose call waits for something to arrive.
     blocked: Vec<bool>,
     /// Time at which the last such wait of each rank ended.
     woken: Vec<Time>,
+    /// Requests for which the call of each rank waits once its first part has ended, all of them.
+    awaited: Vec<Vec<u32>>,
+    /// Their results, when they are complete.
+    arrived: Vec<Vec<Arrival>>,
 }
 
 struct Place<'a> {
@@ -66,6 +70,10 @@ impl Environment for Place<'_> {
         self.buffers.write(rank, request, offset, from);
     }
 
+    fn copy(&mut self, from: (usize, u32), to: (usize, u32), length: u64) {
+        self.buffers.copy(from, to, length);
+    }
+
     fn release(&mut self, rank: usize, request: u32) {
         self.buffers.release(rank, request);
     }
@@ -77,13 +85,31 @@ impl MpiRun {
         let hosts: Vec<HostId> = (0..ranks).map(|rank| programs.host(rank)).collect();
         let experiment = &programs.prepared().experiment;
         let world = World::new(&experiment.mpi, &hosts, experiment.seed, logs)?;
-        let waits = vec![(Vec::new(), Time::MAX); ranks];
-        Ok(Self { programs, world, waits, blocked: vec![false; ranks], woken: vec![Time(0); ranks] })
+        let world = if programs.is_captured() { world } else { world.without_content() };
+        Ok(Self {
+            programs,
+            world,
+            blocked: vec![false; ranks],
+            woken: vec![Time(0); ranks],
+            awaited: vec![Vec::new(); ranks],
+            arrived: vec![Vec::new(); ranks],
+        })
     }
 
     /// Time at which the last wait of a rank inside a call ended; 0 if it has not waited. The rest of the call is work.
     pub fn woken(&self, rank: usize) -> Time {
         self.woken[rank]
+    }
+
+    /// The call of a rank, which has begun, goes on until some requests are complete, all of them. Then they are forgotten. It is as if the program
+    /// called [`World::wait`] for those that are left, again and again, without charge.
+    pub fn end_with(&mut self, rank: usize, requests: Vec<u32>) {
+        self.awaited[rank] = requests;
+    }
+
+    /// Results of the requests of [`MpiRun::end_with`], after the call.
+    pub fn arrived(&self, rank: usize) -> &[Arrival] {
+        &self.arrived[rank]
     }
 
     /// The ranks.
@@ -140,32 +166,53 @@ impl MpiRun {
         if std::mem::take(&mut self.blocked[rank]) {
             self.woken[rank] = self.programs.now();
         }
-        let turn = self.begin(buffers, |world, place, now| world.advance(place, rank, now));
-        if let Some(error) = self.world.take_failure() {
-            return Err(error);
+        loop {
+            let turn = self.begin(buffers, |world, place, now| world.advance(place, rank, now));
+            if let Some(error) = self.world.take_failure() {
+                return Err(error);
+            }
+            let has_ended = turn == Turn::Ended;
+            match turn {
+                Turn::Ended => {}
+                Turn::Until(at) => self.programs.wait(rank, Wait::Until(at)),
+                Turn::Any(things, limit) => {
+                    self.programs.wait(rank, Wait::Any(things.into_iter().map(awaited).collect(), limit));
+                    self.blocked[rank] = true;
+                }
+            }
+            self.pass_notes();
+            if !has_ended || !self.waits_again(rank) {
+                return Ok(has_ended);
+            }
         }
-        let ended = match turn {
-            Turn::Ended => true,
-            Turn::Until(at) => {
-                self.programs.wait(rank, Wait::Until(at));
-                false
-            }
-            Turn::Any(things, limit) => {
-                let things: Vec<Awaited> = things.into_iter().map(awaited).collect();
-                self.programs.wait(rank, Wait::Any(things.clone(), limit));
-                self.waits[rank] = (things, limit);
-                self.blocked[rank] = true;
-                false
-            }
-        };
+    }
+
+    /// Tells ranks that wait of messages through shared memory.
+    fn pass_notes(&mut self) {
         while let Some((other, at)) = self.world.take_note() {
-            let (things, limit) = &mut self.waits[other];
-            if at < *limit {
-                *limit = at;
-                self.programs.wait(other, Wait::Any(things.clone(), at));
-            }
+            self.programs.shorten(other, at);
         }
-        Ok(ended)
+    }
+
+    /// A part of a rank's call has ended: true if requests are left, for which it waits now.
+    fn waits_again(&mut self, rank: usize) -> bool {
+        let requests = &self.awaited[rank];
+        if requests.is_empty() {
+            return false;
+        }
+        let is_left = |request: &u32| self.world.arrival(rank, *request).is_none();
+        let left: Vec<u32> = requests.iter().copied().filter(is_left).collect();
+        if !left.is_empty() {
+            let now = self.programs.now();
+            self.world.wait((rank, now), left, false);
+            return true;
+        }
+        self.arrived[rank].clear();
+        for request in std::mem::take(&mut self.awaited[rank]) {
+            self.arrived[rank].extend(self.world.arrival(rank, request));
+            self.world.free(rank, request);
+        }
+        false
     }
 
     /// Ends the run, as [`ProgramRun::finish`]. Adds the table of ranks.

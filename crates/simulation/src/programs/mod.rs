@@ -137,6 +137,11 @@ impl ProgramRun {
         Ok(())
     }
 
+    /// True if the run has a capture.
+    pub fn is_captured(&self) -> bool {
+        self.capture.is_some()
+    }
+
     /// Ends the capture. `None` without one.
     pub fn end_capture(&mut self) -> Option<io::Result<CaptureReport>> {
         let ProgramCapture { progress, failure } = self.capture.take()?;
@@ -254,6 +259,11 @@ impl ProgramRun {
     pub fn wait(&mut self, number: usize, wait: Wait) {
         let now = self.now();
         self.scheduler.wait(number, now, wait);
+    }
+
+    /// A program that waits for several things, or a time, waits until `limit` at most.
+    pub fn shorten(&mut self, number: usize, limit: Time) {
+        self.scheduler.shorten(number, limit);
     }
 
     /// Ends the wait of a program now.

@@ -312,6 +312,12 @@ impl Device {
         self.memory.read(mr, offset, length)
     }
 
+    /// While a region is hollow, packets carry none of its bytes, and bytes that arrive for it are dropped. Times are the same. For callers that move
+    /// the bytes of an operation themselves.
+    pub fn set_hollow(&mut self, mr: Mr, is_hollow: bool) -> Result<(), VerbsError> {
+        self.memory.set_hollow(mr, is_hollow)
+    }
+
     /// Lends the bytes of a region, which [`Device::read_memory`] and [`Device::write_memory`] would copy, until [`Device::take_back_memory`]. The
     /// region is empty meanwhile, so nothing else may use it.
     pub fn lend_memory(&mut self, mr: Mr) -> Result<Vec<u8>, VerbsError> {

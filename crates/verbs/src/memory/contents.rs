@@ -26,6 +26,12 @@ impl Memory {
         Ok(())
     }
 
+    /// Makes a region hollow, or not any more.
+    pub(crate) fn set_hollow(&mut self, mr: Mr, is_hollow: bool) -> Result<(), VerbsError> {
+        self.get_mut(mr)?.is_hollow = is_hollow;
+        Ok(())
+    }
+
     /// Takes the bytes of a region out.
     pub(crate) fn lend(&mut self, mr: Mr) -> Result<Vec<u8>, VerbsError> {
         match &mut self.get_mut(mr)?.content {

@@ -147,6 +147,31 @@ fn packets_of_others_are_dropped() {
     assert_eq!(pair.devices[1].read_memory(b.mr, 0, 4).unwrap(), [1; 4]);
 }
 
+/// Packets of a hollow region have their length and no bytes, and those for it change nothing.
+#[test]
+fn a_hollow_region_neither_sends_nor_takes_bytes() {
+    let (mut pair, [a, b]) = pair();
+    let now = Time::us(1);
+    let write = SendRequest::write(1, sge(&a, 0, 4), remote(&b, 0));
+    let [first, second] = &mut pair.devices;
+    first.set_hollow(a.mr, true).unwrap();
+    first.post_send(a.qp, write.clone(), Time::ZERO).unwrap();
+    first.expire(now);
+    let sent = first.send(0, now).unwrap();
+    assert_eq!((sent.packet.length, sent.content), (4, None));
+    second.receive(fabricsim_units::HostId(0), &sent.packet.headers, (4, None), now);
+    second.set_hollow(b.mr, true).unwrap();
+    first.set_hollow(a.mr, false).unwrap();
+    first.post_send(a.qp, write, now).unwrap();
+    first.expire(Time::us(2));
+    let sent = first.send(0, Time::us(2)).unwrap();
+    assert_eq!(sent.content.as_deref(), Some(&[1; 4][..]));
+    second.receive(fabricsim_units::HostId(0), &sent.packet.headers, (4, Some(&[1; 4])), Time::us(2));
+    second.set_hollow(b.mr, false).unwrap();
+    assert_eq!(second.read_memory(b.mr, 0, 4).unwrap(), [2; 4]);
+    assert!(second.set_hollow(crate::Mr(99), true).is_err());
+}
+
 /// A region that is lent has no bytes, and has those that it is given back.
 #[test]
 fn memory_is_lent_and_taken_back() {

@@ -49,6 +49,11 @@ class Channel:
         self.partners[number] = world
         return number
 
+    def awaited(self, requests: Sequence[int]) -> Sequence[int]:
+        """World ranks whose messages of some requests are missing."""
+        partners, is_complete = self.partners, self._process.endpoint.is_complete
+        return [partners[one] for one in requests if one in partners and not is_complete(one)]
+
 
 class Reduction:
     """What a reduction does with elements.

@@ -13,6 +13,7 @@ from fabricsim.captures import written
 from fabricsim.errors import InputError
 from fabricsim.memory import Allowance, allowance
 from fabricsim.mpi.endpoint import Arrival, Fields, arrival_of
+from fabricsim.mpi.networks.identities import Identities
 from fabricsim.native import bad_input, native, waited
 from fabricsim.native_types import NativeMpiPrograms, NativePrograms
 from fabricsim.programs import Scheduler
@@ -104,7 +105,7 @@ class FabricNetwork:
             )
         self._run, self._begun = run, time.monotonic()
         scheduler = Scheduler(cast("NativePrograms", run), names)
-        buffers = _Identities()
+        buffers = Identities()
         places = run.hosts()
         endpoints = [
             FabricEndpoint(run, scheduler, buffers, rank, len(names), places[rank])
@@ -153,30 +154,6 @@ class FabricNetwork:
         return [{"time_ns": at / 1000, **dict(zip(names, rest, strict=True))} for at, *rest in self._log]
 
 
-class _Identities:
-    """Numbers of the memory of messages, for the registration cache.
-
-    Memory is the same if it is the same bytes of the same object. Objects are kept, so that no other one has the
-    address of one that has ended: results do not depend on where the interpreter puts objects.
-    """
-
-    def __init__(self) -> None:
-        self._owners: dict[int, tuple[int, Any]] = {}
-
-    def number(self, data: memoryview) -> int:
-        """Number of the memory; 0 if it has no owner."""
-        owner: Any = data.obj
-        base = getattr(owner, "base", None)
-        while base is not None:
-            owner, base = base, getattr(base, "base", None)
-        if owner is None:
-            return 0
-        known = self._owners.get(id(owner))
-        if known is None:
-            known = self._owners[id(owner)] = (len(self._owners) + 1, owner)
-        return known[0]
-
-
 class FabricEndpoint:
     """Place of a rank. See `fabricsim.mpi.endpoint.Endpoint`."""
 
@@ -184,7 +161,7 @@ class FabricEndpoint:
         self,
         run: NativeMpiPrograms,
         scheduler: Scheduler,
-        identities: _Identities,
+        identities: Identities,
         rank: int,
         size: int,
         host: str,
@@ -220,32 +197,44 @@ class FabricEndpoint:
 
     def send(self, data: memoryview, dest: int, tag: int, context: int, mode: int, call: str) -> None:
         """Sends, and waits until the memory may be reused."""
-        request = self._start_send(data, dest, tag, context, mode, call)
-        # Most sends are complete here. A wait for them in the same call would take no time: it can be left out.
-        rank, native, requests = self.rank, self._native, [request]
-        if native.arrivals(rank, requests)[0] is None:
-            self.waits_for = (dest,)
-            self._end_of(requests, False)
-            self.waits_for = ()
-        else:
-            native.free(rank, request)
+        rank, size, scheduler = self.rank, len(data), self._scheduler
+        if size > MOST_BYTES or not (
+            0 <= dest < self.size and 0 <= tag < MOST_TAGS and 0 <= context < MOST_CONTEXTS
+        ):
+            self._refuse(dest, tag, context, call, size=size)
+        scheduler.begin(rank, call)
+        memory = self._identities.number(data) if size > MOST_COPIED else 0
+        self.waits_for = (dest,)
+        step = self._native.send_and_wait(rank, data, (dest, tag, context, mode, memory))
+        if step != rank:
+            scheduler.switch(step)
+        self.waits_for = ()
 
     def receive(
         self, buffer: memoryview, source: int, tag: int, context: int, call: str, peers: Sequence[int]
     ) -> Fields:
         """Receives, and waits for the message."""
-        requests = [self._start_receive(buffer, source, tag, context, call)]
+        rank, scheduler, native = self.rank, self._scheduler, self._native
+        if not (-1 <= source < self.size and -1 <= tag < MOST_TAGS and 0 <= context < MOST_CONTEXTS):
+            self._refuse(source, tag, context, call, least=-1)
+        if buffer.readonly:
+            raise InputError(f"{call}: the buffer of a receive must be writable")
+        scheduler.begin(rank, call)
+        memory = self._identities.number(buffer) if len(buffer) > MOST_COPIED else 0
         self.waits_for = peers
-        fields = self._end_of(requests, False)
+        step, fields = native.receive_and_wait(rank, buffer, (source, tag, context, memory))
+        if fields is None:
+            scheduler.switch(step)
+            (fields,) = native.finished(rank)
         self.waits_for = ()
         return fields
 
     def _start_send(self, data: memoryview, dest: int, tag: int, context: int, mode: int, call: str) -> int:
         rank, size, scheduler = self.rank, len(data), self._scheduler
-        if not (0 <= dest < self.size and 0 <= tag < MOST_TAGS and 0 <= context < MOST_CONTEXTS):
-            self._refuse(dest, tag, context, call)
-        if size > MOST_BYTES:
-            raise InputError(f"{call}: {size} B: a message has at most {MOST_BYTES} B")
+        if size > MOST_BYTES or not (
+            0 <= dest < self.size and 0 <= tag < MOST_TAGS and 0 <= context < MOST_CONTEXTS
+        ):
+            self._refuse(dest, tag, context, call, size=size)
         scheduler.begin(rank, call)
         memory = self._identities.number(data) if size > MOST_COPIED else 0
         step, request = self._native.send(rank, data, (dest, tag, context, mode, memory))
@@ -266,16 +255,13 @@ class FabricEndpoint:
             scheduler.switch(step)
         return request
 
-    def _end_of(self, requests: list[int], is_foreign: bool) -> Fields:
-        """Waits for a request, and forgets it."""
-        rank, native, row = self.rank, self._native, None
-        while row is None:
-            step = native.wait_requests(rank, requests, is_foreign)
-            if step != rank:
-                self._scheduler.switch(step)
-            (row,) = native.arrivals(rank, requests)
-        native.free(rank, requests[0])
-        return row
+    def _end_of(self, requests: Sequence[int], is_foreign: bool) -> Sequence[Fields]:
+        """Waits for all requests, and forgets them."""
+        rank, native = self.rank, self._native
+        step = native.wait_all(rank, requests, is_foreign)
+        if step != rank:
+            self._scheduler.switch(step)
+        return native.finished(rank)
 
     def probe(self, source: int, tag: int, context: int, take: bool, call: str) -> tuple[Arrival, int] | None:
         """Makes progress once, and returns the first message that matches."""
@@ -322,27 +308,35 @@ class FabricEndpoint:
 
     def wait(self, requests: Sequence[int], call: str) -> None:
         """Waits until at least one request is complete."""
-        rank, calls, numbers = self.rank, self._calls, list(requests)
-        is_foreign = False
-        for number in numbers:
-            if calls.get(number) != call:
-                is_foreign = True
-                break
+        rank, numbers = self.rank, list(requests)
         self._scheduler.begin(rank, call)
-        step = self._native.wait_requests(rank, numbers, is_foreign)
-        if step != rank:
-            self._scheduler.switch(step)
+        self._follow(self._native.wait_requests(rank, numbers, self._is_foreign(numbers, call)))
+
+    def _is_foreign(self, requests: Sequence[int], call: str) -> bool:
+        """True if another call has started one of the requests."""
+        return not {call}.issuperset(map(self._calls.get, requests))
 
     def complete(self, request: int, call: str) -> Arrival:
         """Waits until a request is complete, and forgets it."""
         self._scheduler.begin(self.rank, call)
         is_foreign = self._calls.pop(request, None) != call
-        return arrival_of(self._end_of([request], is_foreign))
+        return arrival_of(self._end_of([request], is_foreign)[0])
+
+    def is_complete(self, request: int) -> bool:
+        """True if a request is complete. It takes no time."""
+        return self._native.arrivals(self.rank, [request])[0] is not None
 
     def wait_some(self, requests: Sequence[int], call: str) -> list[tuple[int, Arrival]]:
         """Waits until at least one request is complete, and forgets those that are."""
-        self.wait(requests, call)
         rank, native, calls, numbers = self.rank, self._native, self._calls, list(requests)
+        if not self._is_foreign(numbers, call):
+            # Each of several waits would begin as the one before ends, and none is charged: they are one.
+            self._scheduler.begin(rank, call)
+            rows = self._end_of(numbers, False)
+            for number in numbers:
+                del calls[number]
+            return list(zip(numbers, map(arrival_of, rows), strict=True))
+        self.wait(numbers, call)
         found = []
         for number, row in zip(numbers, native.arrivals(rank, numbers), strict=True):
             if row is not None:
@@ -375,9 +369,13 @@ class FabricEndpoint:
         if step != self.rank:
             self._scheduler.switch(step)
 
-    def _refuse(self, peer: int, tag: int, context: int, call: str, least: int = 0) -> NoReturn:
+    def _refuse(
+        self, peer: int, tag: int, context: int, call: str, least: int = 0, size: int = 0
+    ) -> NoReturn:
         if not least <= peer < self.size:
             raise InputError(f"{call}: rank {peer}: must be {least} to {self.size - 1}")
         if not least <= tag < MOST_TAGS:
             raise InputError(f"{call}: tag {tag}: must be {least} to {MOST_TAGS - 1}")
+        if size > MOST_BYTES:
+            raise InputError(f"{call}: {size} B: a message has at most {MOST_BYTES} B")
         raise InputError(f"{call}: context {context}: must be 0 to {MOST_CONTEXTS - 1}")

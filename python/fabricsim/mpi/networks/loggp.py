@@ -231,6 +231,10 @@ class LogGPEndpoint(Steps):
             self._suspend(call)
             self._match_arrived(call)
 
+    def is_complete(self, request: int) -> bool:
+        """True if a request is complete. It takes no time."""
+        return self._requests[request].arrival is not None
+
     def free(self, request: int) -> None:
         """Forgets a request."""
         self._requests.pop(request, None)

@@ -1,0 +1,73 @@
+//! Calls that start a request with a buffer.
+
+use fabricsim_mpi::{Environment, Mode, Pattern, ReceiveCall, SendCall, World};
+use fabricsim_units::Time;
+use pyo3::prelude::*;
+
+use super::MpiPrograms;
+use super::buffers::{Held, Kept};
+
+/// Where a message goes: rank, tag, context, mode, identity of the memory.
+pub(super) type Target = (u32, i32, u16, u8, u64);
+
+/// Which message is received: source, tag, context, identity of the memory.
+pub(super) type Origin = (i32, i32, u16, u64);
+
+impl MpiPrograms {
+    /// Begins a call that starts a request with a buffer, and runs until a program goes on. `waits`: the call ends with the request. `begin` gets
+    /// the number of the request and the length of its buffer. Returns the program, the request and what `begin` returned.
+    pub(super) fn start<T>(
+        &self,
+        py: Python<'_>,
+        (rank, waits): (usize, bool),
+        data: &Bound<'_, PyAny>,
+        begin: impl FnOnce(&mut World, &mut dyn Environment, (usize, Time), (u32, u64)) -> T,
+    ) -> PyResult<(i64, u32, T)> {
+        let kept = Kept::of(data)?;
+        self.with(|inner| {
+            let (request, length) = (inner.run.world().reserve(rank), kept.len());
+            inner.buffers.keep(rank, request, kept);
+            let mut held = Held { py, buffers: &mut inner.buffers };
+            let value = inner
+                .run
+                .begin(&mut held, |world, place, now| begin(world, place, (rank, now), (request, length)));
+            if waits {
+                inner.run.end_with(rank, vec![request]);
+            }
+            Ok((self.drive(py, inner, Some(rank))?, request, value))
+        })
+    }
+
+    pub(super) fn start_send(
+        &self,
+        py: Python<'_>,
+        rank: (usize, bool),
+        data: &Bound<'_, PyAny>,
+        (to, tag, context, mode, memory): Target,
+    ) -> PyResult<(i64, u32)> {
+        let mode = match mode {
+            0 => Mode::Standard,
+            1 => Mode::Buffered,
+            2 => Mode::Synchronous,
+            _ => Mode::Ready,
+        };
+        let (step, request, ()) = self.start(py, rank, data, |world, place, at, (request, length)| {
+            world.send(place, at, request, SendCall { to, tag, context, mode, length, memory });
+        })?;
+        Ok((step, request))
+    }
+
+    pub(super) fn start_receive(
+        &self,
+        py: Python<'_>,
+        rank: (usize, bool),
+        buffer: &Bound<'_, PyAny>,
+        (source, tag, context, memory): Origin,
+    ) -> PyResult<(i64, u32)> {
+        let pattern = Pattern { source, tag, context };
+        let (step, request, ()) = self.start(py, rank, buffer, |world, place, at, (request, length)| {
+            world.receive(place, at, request, (pattern, ReceiveCall { length, memory }));
+        })?;
+        Ok((step, request))
+    }
+}
