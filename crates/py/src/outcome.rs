@@ -5,7 +5,7 @@ use fabricsim_model::{Column, Data, Table};
 use fabricsim_simulation::{self as simulation, Status};
 use fabricsim_units::Time;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyList, PyString};
 
 use crate::bad_input;
 
@@ -94,13 +94,29 @@ pub(crate) type PyTable<'py> = (&'static str, Vec<PyColumn<'py>>);
 
 pub(crate) fn values<'py>(py: Python<'py>, column: &Column) -> PyResult<PyColumn<'py>> {
     let (kind, data) = match &column.data {
-        Data::Real(v) => ("f8", bytes(py, v.iter().flat_map(|x| x.to_le_bytes()))),
-        Data::Whole(v) => ("i8", bytes(py, v.iter().flat_map(|x| x.to_le_bytes()))),
-        Data::Text(v) => ("str", v.into_pyobject(py)?.into_any()),
+        Data::Real(v) => ("f8", bytes(py, v.len(), v.iter().map(|x| x.to_le_bytes()))),
+        Data::Whole(v) => ("i8", bytes(py, v.len(), v.iter().map(|x| x.to_le_bytes()))),
+        Data::Text(v) => ("str", texts(py, v)?),
     };
     Ok((column.name, column.unit, column.description, kind, data))
 }
 
-fn bytes(py: Python<'_>, values: impl Iterator<Item = u8>) -> Bound<'_, PyAny> {
-    PyBytes::new(py, &values.collect::<Vec<u8>>()).into_any()
+fn bytes(py: Python<'_>, count: usize, values: impl Iterator<Item = [u8; 8]>) -> Bound<'_, PyAny> {
+    let mut bytes = Vec::with_capacity(8 * count);
+    for value in values {
+        bytes.extend_from_slice(&value);
+    }
+    PyBytes::new(py, &bytes).into_any()
+}
+
+/// Texts as a list. Equal ones that follow each other are one object: a table over time names a flow once for each bin.
+fn texts<'py>(py: Python<'py>, values: &[String]) -> PyResult<Bound<'py, PyAny>> {
+    let list = PyList::empty(py);
+    for same in values.chunk_by(|a, b| a == b) {
+        let text = PyString::new(py, &same[0]);
+        for _ in same {
+            list.append(&text)?;
+        }
+    }
+    Ok(list.into_any())
 }

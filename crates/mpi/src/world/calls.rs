@@ -262,7 +262,7 @@ impl World {
         of.is_waiting = true;
         let mut things = Vec::with_capacity(1 + of.rings.len());
         things.extend(of.adapter.as_ref().map(|adapter| Awaited::Completion(adapter.cq)));
-        let rings = of.rings.iter().filter_map(|peer| of.peers.get(peer)?.ring_in);
+        let rings = of.rings.iter().filter_map(|peer| of.peers.get(*peer)?.ring_in);
         things.extend(rings.map(|ring| Awaited::Write(ring.mr)));
         Turn::Any(things, limit.min(of.inbox.next().unwrap_or(Time::MAX)))
     }
@@ -286,7 +286,7 @@ impl World {
     fn is_idle(&self, rank: usize) -> bool {
         let of = &self.ranks[rank];
         let is_pending =
-            of.peers.values().flat_map(|peer| peer.lanes.iter().flatten()).any(super::Lane::is_pending);
+            of.peers.iter().flat_map(|peer| peer.lanes.iter().flatten()).any(super::Lane::is_pending);
         let mut active = of.requests.iter().filter(|request| request.is_active);
         let mut unmatched = |request: &Request| match &request.kind {
             Kind::Receive(receive) => receive.matched.is_none(),

@@ -101,7 +101,12 @@ impl World {
         let init = QueuePairInit { capacities, srq, ..QueuePairInit::new(QueuePairKind::Rc, adapter.cq) };
         let qp = device.create_qp(adapter.pd, init)?;
         let lane = Lane::new(qp, of.sends, of.credits.map(|_| of.buffers), buffers);
-        self.ranks[rank].queue_pairs.insert(qp, (peer, queue));
+        let of = &mut self.ranks[rank].queue_pairs;
+        let place = qp.0 as usize;
+        if of.len() <= place {
+            of.resize(place + 1, None);
+        }
+        of[place] = Some((peer, queue));
         let lanes = &mut self.peer(rank, peer).lanes;
         lanes.resize_with(queues, || None);
         lanes[queue] = Some(lane);

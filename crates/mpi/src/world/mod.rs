@@ -4,6 +4,7 @@ mod calls;
 mod connect;
 mod lane;
 mod local;
+mod peers;
 mod progress;
 mod receive;
 mod send;
@@ -27,6 +28,7 @@ use crate::slab::Slab;
 use calls::Call;
 use lane::Lane;
 use local::Inbox;
+use peers::Peers;
 use transfer::{InFlight, Part};
 
 /// Things that a world uses and does not own.
@@ -181,8 +183,9 @@ struct Rank {
     matching: Matching<Message>,
     /// Messages that a probe took.
     taken: Slab<Message>,
-    peers: BTreeMap<u32, Peer>,
-    queue_pairs: BTreeMap<Qpn, (u32, usize)>,
+    peers: Peers,
+    /// Rank at the other end, and receive queue, of the adapter's queue pairs by their number, as far as they are of this rank.
+    queue_pairs: Vec<Option<(u32, usize)>>,
     adapter: Option<Adapter>,
     /// Peers with a ring here.
     rings: Vec<u32>,
@@ -311,7 +314,7 @@ impl World {
     }
 
     fn peer(&mut self, rank: usize, peer: u32) -> &mut Peer {
-        self.ranks[rank].peers.entry(peer).or_default()
+        self.ranks[rank].peers.of(peer)
     }
 }
 
@@ -327,8 +330,8 @@ impl Rank {
             requests: Slab::default(),
             matching: Matching::default(),
             taken: Slab::default(),
-            peers: BTreeMap::new(),
-            queue_pairs: BTreeMap::new(),
+            peers: Peers::default(),
+            queue_pairs: Vec::new(),
             adapter: None,
             rings: Vec::new(),
             inbox: Inbox::default(),

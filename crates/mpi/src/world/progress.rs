@@ -23,29 +23,24 @@ impl World {
 
     fn poll_completions(&mut self, env: &mut dyn Environment, rank: usize, now: Time) -> bool {
         let Some(cq) = self.ranks[rank].adapter.as_ref().map(|adapter| adapter.cq) else { return false };
-        let mut found: [Option<WorkCompletion>; BATCH] = [const { None }; BATCH];
-        let mut count = 0;
-        let device = env.device(rank);
-        let poll = device.costs().poll;
-        while count < BATCH
-            && let Ok(Some(completion)) = device.poll_cq(cq, now)
-        {
-            found[count] = Some(completion);
-            count += 1;
-        }
-        if count == 0 {
-            return false;
-        }
-        self.charge_poll(rank, poll);
-        for completion in found.into_iter().flatten() {
+        let mut found = false;
+        // What follows from a completion reaches the adapter later, so it makes no other one visible in the same poll.
+        for _ in 0..BATCH {
+            let device = env.device(rank);
+            let Ok(Some(completion)) = device.poll_cq(cq, now) else { break };
+            if !found {
+                let poll = device.costs().poll;
+                self.charge_poll(rank, poll);
+            }
+            found = true;
             self.handle(env, rank, &completion);
         }
-        true
+        found
     }
 
     fn handle(&mut self, env: &mut dyn Environment, rank: usize, completion: &WorkCompletion) {
-        let known = self.ranks[rank].queue_pairs.get(&completion.qp_num).copied();
-        let Some((peer, queue)) = known else { return };
+        let known = self.ranks[rank].queue_pairs.get(completion.qp_num.0 as usize);
+        let Some(&Some((peer, queue))) = known else { return };
         if completion.status != Status::Success {
             self.fail_transfer(rank, peer, completion);
             return;
@@ -128,7 +123,7 @@ impl World {
         let cost = env.device(rank).costs().post_receive;
         let (qp, requests, posted) = {
             let rank = &mut self.ranks[rank];
-            let Some(lane) = rank.peers.get_mut(&from).and_then(|peer| peer.lanes[queue].as_mut()) else {
+            let Some(lane) = rank.peers.of(from).lanes[queue].as_mut() else {
                 return;
             };
             let qp = lane.qp;

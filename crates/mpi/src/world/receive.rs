@@ -3,7 +3,7 @@
 use fabricsim_spec::Rendezvous;
 
 use super::transfer::{OF_PART, Part, Transfer};
-use super::{Environment, MpiError, RingOut, World};
+use super::{Environment, MpiError, Peer, RingOut, World};
 use crate::header::{self, Header, Memory};
 use crate::request::{Body, Message};
 
@@ -96,12 +96,20 @@ impl World {
     /// Matches the messages of a sender in their order.
     fn order(&mut self, env: &mut dyn Environment, rank: usize, from: u32, message: Message) {
         let context = message.context;
-        let peer = self.peer(rank, from);
-        peer.early.insert((context, message.sequence), message);
+        let mut arrived = Some(message);
         loop {
-            let peer = self.peer(rank, from);
-            let next = peer.next_in.entry(context).or_default();
-            let Some(message) = peer.early.remove(&(context, *next)) else { return };
+            let Peer { next_in, early, .. } = self.peer(rank, from);
+            let next = next_in.entry(context).or_default();
+            let found = match arrived.take() {
+                // Nearly all messages.
+                Some(message) if message.sequence == *next => Some(message),
+                Some(message) => {
+                    early.insert((context, message.sequence), message);
+                    early.remove(&(context, *next))
+                }
+                None => early.remove(&(context, *next)),
+            };
+            let Some(message) = found else { return };
             *next = next.wrapping_add(1);
             self.charge(rank, self.options.matching);
             let of = &mut self.ranks[rank];
