@@ -71,12 +71,15 @@ pub(crate) struct Memory {
     /// By number; `None` if it was deregistered.
     regions: Vec<Option<Region>>,
     next_address: u64,
+    /// Remote WRITEs to watched regions so far.
+    seen_writes: u64,
     pub(crate) windows: Windows,
 }
 
 impl Default for Memory {
     fn default() -> Self {
-        Self { regions: Vec::new(), next_address: FIRST_ADDRESS, windows: Windows::default() }
+        let (regions, windows) = (Vec::new(), Windows::default());
+        Self { regions, next_address: FIRST_ADDRESS, seen_writes: 0, windows }
     }
 }
 
@@ -269,7 +272,13 @@ impl Memory {
         };
         if let Some(writes) = region.and_then(|region| region.writes.as_mut()) {
             writes.push_back(time);
+            self.seen_writes += 1;
         }
+    }
+
+    /// Number of remote WRITEs to watched regions so far.
+    pub(crate) fn seen_writes(&self) -> u64 {
+        self.seen_writes
     }
 
     /// Time of the first remote WRITE to a watched region that the program has not taken.

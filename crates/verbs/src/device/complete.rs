@@ -126,6 +126,7 @@ impl Device {
     fn complete(&mut self, cq: Cq, entry: WorkCompletion, send: Option<u64>) {
         let qp = entry.qp_num;
         let Some(Some(queue)) = self.cqs.get_mut(cq.0 as usize) else { return };
+        self.completed += 1;
         let overflowed_before = queue.has_overflowed;
         if !queue.add(entry, send) && !overflowed_before {
             self.events.push_back(AsyncEvent::CompletionQueueError(cq));

@@ -128,6 +128,8 @@ pub struct Device {
     host: HostId,
     /// Number of times that the network has given it something, or taken something from it.
     changes: u64,
+    /// Number of completions that its queues have got.
+    completed: u64,
     costs: Costs,
     port: Port,
     /// What it does with packets that have overtaken others of their connection.
@@ -168,6 +170,7 @@ impl Device {
         Self {
             host,
             changes: 0,
+            completed: 0,
             costs,
             port: Port::default(),
             out_of_order: OutOfOrder::Drop,
@@ -206,10 +209,14 @@ impl Device {
         Self { out_of_order, ..self }
     }
 
-    /// A number that grows whenever the network gives it a packet, takes one, or a timer expires: while it is the same, nothing that programs wait for
-    /// has come, but for what they do themselves.
+    /// While this number is the same, nothing that programs wait for has come, but for what they do themselves. Most packets change nothing that a
+    /// program sees. Asynchronous events and communication management are rare: with them each packet counts, in numbers of their own.
     pub fn changes(&self) -> u64 {
-        self.changes
+        if self.agent.is_none() && self.events.is_empty() {
+            self.completed + self.memory.seen_writes()
+        } else {
+            1 << 63 | self.changes
+        }
     }
 
     /// Its port (`ibv_query_port`).
