@@ -142,3 +142,21 @@ def test_a_repetition_without_a_flow_of_a_key_counts_as_zero() -> None:
     assert first["accepted_gbps"].to_list() == [4.0, 6.0]
     assert found["load"].unique().tolist() == [0.5]
     assert len(with_silent(rows.drop(columns="load"), [], "destination")) == 4
+
+
+def test_several_sums_are_a_picture_each(mesh: Path, tmp_path: Path, command: Command) -> None:
+    for name, load in (("a", 0.1), ("b", 0.4)):
+        fs.run(mesh, set={LOAD: load}, out=tmp_path / name)
+    kinds = ("--by", "destination", "--by", "group")
+    for seeds in ((), ("--seeds", "2")):
+        folder = tmp_path / f"drawn{len(seeds)}"
+        ran = command("compare", "a", "b", *kinds, *seeds, "--out", folder / "c.svg")
+        assert ran.code == 0, ran.err
+        drawn = {path.name: path.read_text() for path in folder.iterdir()}
+        assert set(drawn) == {"c-by-destination.svg", "c-by-group.svg"}
+        assert ran.out.count("picture: ") == 2
+        # A group has this name, and no host.
+        assert "clients" in drawn["c-by-group.svg"]
+        assert "clients" not in drawn["c-by-destination.svg"]
+    assert command("compare", "a", "b", "--by", "group", "--out", "one.svg").code == 0
+    assert "clients" in (tmp_path / "one.svg").read_text()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -30,6 +30,9 @@ from fabricsim.run import load
 from fabricsim.sums import summed_by
 from fabricsim.sweep import SweepResult
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 MOST_FLOWS = 16
 """Flows that are printed; --json has all."""
 FORMATS = (".png", ".svg", ".pdf")
@@ -46,7 +49,11 @@ def compare(
     json: Json = False,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="PICTURE", help="Draw throughput over time there: .png, .svg or .pdf."),
+        typer.Option(
+            "--out",
+            metavar="PICTURE",
+            help="Draw throughput over time there: .png, .svg or .pdf; with several --by, a picture for each.",
+        ),
     ] = None,
     style: StyleOption = "screen",
     width: WidthOption = None,
@@ -71,12 +78,9 @@ def compare(
         found.by(name)  # of runs without it, the message comes before all tables
     show(json, lambda: found.as_dict(sums), lambda: print_comparison(found, output(), sums))
     if out is not None and pictures is not None:
-        from fabricsim.plots import save  # noqa: PLC0415 - matplotlib takes long to import
-        from fabricsim.plots.comparison import comparison  # noqa: PLC0415
+        from fabricsim.plots.comparison import comparison  # noqa: PLC0415 - matplotlib takes long to import
 
-        say = tell if json else output().print
-        with pictures.look():
-            say(f"picture: {save(comparison(found, by=sums[0] if sums else None), out)}")
+        _draw(lambda name: comparison(found, by=name), out, sums, pictures, json)
 
 
 def _compare_sets(
@@ -107,12 +111,22 @@ def _compare_sets(
     found = compare_repeated(sets, labels, by)
     show(json, found.as_dict, lambda: print_sets(found, output()))
     if out is not None and pictures is not None:
-        from fabricsim.plots import save  # noqa: PLC0415 - matplotlib takes long to import
-        from fabricsim.plots.sets_of_seeds import sets_of_seeds  # noqa: PLC0415
+        from fabricsim.plots.sets_of_seeds import sets_of_seeds  # noqa: PLC0415 - matplotlib takes long to import
 
-        say = tell if json else output().print
-        with pictures.look():
-            say(f"picture: {save(sets_of_seeds(found, by=by[0] if by else None), out)}")
+        _draw(lambda name: sets_of_seeds(found, by=name), out, by, pictures, json)
+
+
+def _draw(
+    draw: Callable[[str | None], Figure], out: Path, by: Sequence[str], pictures: Drawing, json: bool
+) -> None:
+    """One picture; of several sums one for each, whose names end with the name of the sum: `out-by-group.svg`."""
+    from fabricsim.plots import save  # noqa: PLC0415 - matplotlib takes long to import
+
+    say = tell if json else output().print
+    with pictures.look():
+        for name in by or (None,):
+            path = out.with_stem(f"{out.stem}-by-{name}") if len(by) > 1 else out
+            say(f"picture: {save(draw(name), path)}")
 
 
 def print_comparison(found: Comparison, console: Console, by: Sequence[str] = ()) -> None:
