@@ -19,6 +19,8 @@ COLUMNS: dict[str, tuple[str, str]] = {name: (of.unit, of.text) for name, of in 
 _NEEDED = ("offered_gbps", "accepted_gbps", "latency_packets", "latency_mean_ns", "latency_p99_ns")
 """Columns of flows that sums are of."""
 _ENDS = ("source", "destination", "entry")
+_OTHERS = "others"
+_UNGROUPED = "(no group)"
 _BY_SOURCE = "*"
 """Destination of all flows of a run that does not record them by destination."""
 
@@ -59,6 +61,15 @@ def nearest(name: str, known: Collection[str]) -> str:
     return f"; did you mean {near[0]}?" if near else ""
 
 
+def nearest_metric(name: str, more: Collection[str] = ()) -> str:
+    """The end of a message about a metric that no run has: the nearest key of summaries, sum, or one of `more`."""
+    by, _, rest = name.partition(".")
+    key_of, dot, _ = rest.rpartition(".")
+    near = difflib.get_close_matches(by, SUMMED_BY, n=1)
+    near_sums = [sum_name(near[0], key_of, column) for column in catalogue.SUMS] if near and dot else []
+    return nearest(name, [*more, *catalogue.names(), *near_sums])
+
+
 def require_sums(names: Sequence[str], written: Mapping[str, Any], file: str, where: str = "by") -> None:
     """Refuses sums that no run of an experiment can have. `written`: the experiment as it is written.
 
@@ -79,7 +90,8 @@ def sums(flows: pd.DataFrame, by: str, groups: Groups | None) -> pd.DataFrame:
     Args:
         flows: the table of a run.
         by: "source", "destination", "entry" or "group".
-        groups: of "group": lists of hosts by name. A host counts to the first group that has it, else to "others".
+        groups: of "group": lists of hosts by name. A host counts to the first group that has it, else to
+            `implicit_group`.
 
     Raises:
         InputError: `by` is none of these, no group is given, or the flows are not recorded by destination, or lack a
@@ -163,7 +175,16 @@ def _group_of(groups: Groups) -> Callable[[str], str]:
             'the experiment has no groups of hosts: give groups={"name": ["H1", "H2"]}, or a [groups] table'
         )
     tests = {name: host_test([name], groups) for name in groups}
-    return lambda host: next((name for name, is_in in tests.items() if is_in(host)), "others")
+    implicit = implicit_group(groups)
+    return lambda host: next((name for name, is_in in tests.items() if is_in(host)), implicit)
+
+
+def implicit_group(groups: Groups) -> str:
+    """The name of the hosts that are in no group: `others`, or `(no group)` if a group of the file has that name."""
+    name = _UNGROUPED if _OTHERS in groups else _OTHERS
+    while name in groups:
+        name = f"({name})"
+    return name
 
 
 def jain(shares: pd.Series[float]) -> float:

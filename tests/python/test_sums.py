@@ -13,7 +13,7 @@ from sums_cases import LOAD, MERGED, MESH, agree, write_mesh
 
 import fabricsim as fs
 from fabricsim.catalogue import key, sum_parts
-from fabricsim.sums import COLUMNS, keys_of
+from fabricsim.sums import COLUMNS, implicit_group, keys_of
 from fabricsim.sweep import load_sweep
 from fabricsim.sweep.state import JOURNAL, SweepState
 
@@ -268,3 +268,21 @@ def test_repetitions_print_sums_with_intervals(mesh: Path, command: Command) -> 
     mean: Any = load_sweep(Path("r")).by("group").set_index(["source_group", "destination_group"])
     value = mean.loc[("clients", "storage"), "accepted_gbps"].mean()
     assert f"{value:.4g} ±" in row
+
+
+def test_a_group_with_the_name_of_the_implicit_one_is_kept_apart(mesh: Path) -> None:
+    text = mesh.read_text().replace('storage = ["H(1,*"]', 'others = ["H(1,*"]')
+    plain = fs.run(mesh).by("group")
+    found = fs.run(fs.Experiment.from_text(text)).by("group")
+    names = {"clients": "clients", "storage": "others", "others": "(no group)"}
+    assert found.index.tolist() == [(names[source], names[to]) for source, to in plain.index]
+    assert found["accepted_gbps"].tolist() == plain["accepted_gbps"].tolist()
+
+
+def test_names_of_the_implicit_group_that_are_all_taken(mesh: Path) -> None:
+    groups = {"others": ["H(0,0).0"], "(no group)": ["H(0,1).0"]}
+    assert implicit_group(groups) == "((no group))"
+    found = fs.run(mesh).by("group", groups)
+    assert {name for pair in found.index for name in pair} == {*groups, "((no group))"}
+    assert implicit_group({"others": ["H(0,0).0"]}) == "(no group)"
+    assert implicit_group({"a": ["H(0,0).0"]}) == "others"
