@@ -80,6 +80,14 @@ def sum_parts(name: str) -> tuple[str, str, str] | None:
     return None if match is None else (match[1], match[2], match[3])
 
 
+def entry_parts(name: str) -> tuple[str, str, str] | None:
+    """List, entry and figure of the name of a figure of an entry: `traffic`, `incast` and `latency_ns.mean`; None of
+    other names.
+    """
+    match = _figures().fullmatch(name)
+    return None if match is None else (match[1], match[2], match[3])
+
+
 def key(name: str) -> Entry:
     """A key of the summary, or a sum of flows, by its dotted name. Of a key that the catalogue lacks the name is the
     label.
@@ -163,6 +171,13 @@ def _entry(values: Mapping[str, str]) -> Entry:
 @cache
 def _keys() -> dict[str, Entry]:
     return {values["name"]: _entry(values) for values in _content()["summary"]}
+
+
+@cache
+def _figures() -> re.Pattern[str]:
+    """Names of figures of entries of the traffic list, and of jobs."""
+    figures = (name.partition("[].")[2] for name in _keys() if name.startswith(("entries[].", "jobs[].")))
+    return re.compile(rf"(traffic|jobs)\.(.+)\.({'|'.join(map(re.escape, figures))})", re.DOTALL)
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from fabricsim.errors import InputError
@@ -68,6 +68,23 @@ class Flows:
             hint = '; flows are recorded by source only: set measure.flows = "pairs"' if by_source else ""
             raise InputError(f"the run has no flow {entry!r}{hint or self._near(table, entry)}")
         return found
+
+    def require(self, entry: str, hosts: Callable[[], Sequence[str]]) -> None:
+        """Refuses an entry that selects no flow of any run, before one runs.
+
+        Raises:
+            InputError: it is neither the name of a traffic entry nor `source->destination`, or a side is unknown.
+        """
+        if any(traffic["name"] == entry for traffic in self._traffic):
+            return
+        if "->" not in entry:
+            raise InputError(self._unknown(entry))
+        for side in ends(entry):
+            if "*" in side or side in self._groups or side in (known := hosts()):
+                continue
+            near = difflib.get_close_matches(side, [*self._groups, *known], n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise InputError(f"{entry!r}: {side!r} is neither a host nor a group of hosts{hint}")
 
     def _between(
         self, table: pd.DataFrame, sources: Sequence[str], destinations: Sequence[str]

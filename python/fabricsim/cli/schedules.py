@@ -67,7 +67,7 @@ PrecisionOption = Annotated[
         "--precision",
         metavar="METRIC=P",
         help="Repeat each point until the 95 % confidence interval of the metric is at most ± P: latency_ns.p99=2%. "
-        "Repeatable. P alone is of accepted_load and latency_ns.mean.",
+        "Repeatable; also sums of flows, group.a->b.accepted_gbps=2%. P alone is of accepted_load and latency_ns.mean.",
     ),
 ]
 MostSeeds = Annotated[

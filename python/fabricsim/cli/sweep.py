@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -53,10 +52,12 @@ from fabricsim.cli.sums import By, check_by
 from fabricsim.cli.sweep_tables import print_sweep
 from fabricsim.errors import InputError
 from fabricsim.spec import Experiment
+from fabricsim.sums import nearest_metric
 from fabricsim.sweep import Executor, SweepResult
 from fabricsim.sweep import sweep as run_sweep
 from fabricsim.sweep.bounds import NO_BOUND
-from fabricsim.sweep.schedule import first_point
+from fabricsim.sweep.names import require_names
+from fabricsim.sweep.schedule import planned_points
 from fabricsim.sweep.sums import NO_SUMS
 from fabricsim.sweep.table import BOUND
 
@@ -152,8 +153,10 @@ def sweep(
         "saturation": saturation_search(saturation, load, tolerance, between, latency_factor, per_round),
         "precision": requested_precision(precision, most_seeds),
     }
-    first = first_point(experiment, points)
+    planned = planned_points(experiment, points)
+    first = experiment.with_overrides([*planned.first.items()])
     warn(first)
+    require_names(plot or (), experiment, planned, "--plot")
     of_metrics = [parts[0] for name in plot or () if (parts := catalogue.sum_parts(name))]
     sums = check_by([*(by or ()), *of_metrics], first)
     kept = {"memory": memory, "force": force, "bound": bound, "by": sums}
@@ -201,9 +204,9 @@ def _check_metrics(metrics: Sequence[str], given: Sequence[str]) -> None:
         plain = re.sub(r"_(ns|gbps|bytes)$", "", name)  # a parameter's column of numbers
         if "." in name and any(plain in text for text in given):
             continue
-        near = difflib.get_close_matches(name, catalogue.names(), n=1, cutoff=0.5)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise InputError(f"--plot {name}: no run has such a number; see docs/reference/results.md{hint}")
+        raise InputError(
+            f"--plot {name}: no run has such a number; see docs/reference/results.md{nearest_metric(name)}"
+        )
 
 
 def _finish(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fabricsim.catalogue import sum_parts
 from fabricsim.errors import InputError
 from fabricsim.lazy import pandas as pd
 from fabricsim.memory import shared
@@ -22,6 +23,7 @@ from fabricsim.sweep.bounds import add_bounds
 from fabricsim.sweep.execution import run_points
 from fabricsim.sweep.executors import Executor, local, processes, silent
 from fabricsim.sweep.found import precisions, saturations
+from fabricsim.sweep.names import require_names
 from fabricsim.sweep.plan import Plan, is_load
 from fabricsim.sweep.pool import Stop, never
 from fabricsim.sweep.precision import Precision, PrecisionSchedule
@@ -29,7 +31,7 @@ from fabricsim.sweep.repeated import estimates, means
 from fabricsim.sweep.saturation import Saturation, saturation
 from fabricsim.sweep.schedule import Schedule, schedule_of, scheduled
 from fabricsim.sweep.state import SweepState, read_rows
-from fabricsim.sweep.sums import sums_tables, with_silent
+from fabricsim.sweep.sums import attach_sums, sums_tables, with_silent
 from fabricsim.sweep.table import Parameters, frame
 
 
@@ -217,7 +219,10 @@ class SweepResult(Shown):
             InputError: no precision was requested.
         """
         if isinstance(schedule := self.schedule, PrecisionSchedule):
-            return precisions(schedule, self._rows(), self.varied)
+            rows = self._rows()
+            for name, table in self.sums.items():
+                attach_sums(rows, name, table)
+            return precisions(schedule, rows, self.varied)
         raise InputError("this sweep has no precision: run it with precision=0.02 (--precision 2%)")
 
     def _rows(self) -> dict[int, dict[str, Any]]:
@@ -285,7 +290,8 @@ def sweep(
         saturation: search the saturation point by bisection over the load, for each combination of the other
             parameters. With `seeds`, the means over them decide.
         precision: repeat each point, with `seeds` seeds first (5), until the 95 % confidence intervals of these metrics
-            have at most this half-width relative to the mean. A number is of accepted load and mean latency.
+            have at most this half-width relative to the mean. A number is of accepted load and mean latency. Metrics
+            are keys of the summary and sums of flows, `group.clients->hot.accepted_gbps`.
         jobs: processes at most; by default one for each processor.
         executor: where to run, instead of local processes: see `fabricsim.sweep.executors`.
         out: write a folder there.
@@ -307,9 +313,10 @@ def sweep(
     axes = {"vary": vary, "zip": zip, "list": list, "random": random, "seeds": seeds}
     planned, schedule = scheduled(experiment, axes, saturation, precision)
     planned.check(experiment)
+    sums = _sums(experiment, planned, by, schedule)
     where = executor or local(jobs)
     folder = None if out is None else Path(out)
-    state = SweepState(experiment, planned, folder, force, say, schedule, _sums(experiment, planned, by))
+    state = SweepState(experiment, planned, folder, force, say, schedule, sums)
     _run(experiment, state, where, memory, bound, on_point, stop)
     return _result(state.manifest, state.table(), state.sums(), not state.todo(), folder)
 
@@ -334,11 +341,16 @@ def _run(
         state.close()
 
 
-def _sums(experiment: Experiment, planned: Plan, by: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Names of the requested sums of flows."""
-    names = summed_by(by)
+def _sums(
+    experiment: Experiment, planned: Plan, by: str | Sequence[str] | None, schedule: Schedule | None
+) -> tuple[str, ...]:
+    """Names of the requested sums of flows, and of those that end the repetitions."""
+    metrics = tuple(schedule.metrics) if isinstance(schedule, PrecisionSchedule) else ()
+    of_metrics = [parts[0] for name in metrics if (parts := sum_parts(name))]
+    names = summed_by([*summed_by(by), *of_metrics])
     first = experiment.with_overrides([*planned.first.items()])
     require_sums(names, first.written(), experiment.file)
+    require_names(metrics, experiment, planned, "precision of")
     return names
 
 

@@ -10,6 +10,8 @@ from typing import Any
 from fabricsim import catalogue
 from fabricsim.errors import InputError
 from fabricsim.statistics import MOST_SEEDS, Estimate, estimate
+from fabricsim.sums import nearest_metric
+from fabricsim.sweep.sums import sum_in_row
 from fabricsim.sweep.table import FAILED
 
 PRECISION = "precision"
@@ -44,9 +46,10 @@ class Precision:
                 raise InputError(
                     f"precision of {name} = {value:g}: must be above 0 and below 1, such as 0.02 or 2%"
                 )
-            if not catalogue.is_known(name):
+            if not catalogue.is_known(name) and catalogue.sum_parts(name) is None:
                 raise InputError(
                     f"precision of {name}: no run has such a number; see docs/reference/results.md"
+                    f"{nearest_metric(name)}"
                 )
         if not FEWEST_SEEDS <= first <= self.most_seeds <= MOST_SEEDS:
             raise InputError(
@@ -157,7 +160,8 @@ class PrecisionSchedule:
 
 def of_metric(done: Sequence[Mapping[str, Any]], name: str) -> Estimate:
     """Mean and interval of a metric over repetitions."""
-    values = [row.get(name) for row in done]
+    parts = catalogue.sum_parts(name)
+    values = [row.get(name) if parts is None else sum_in_row(row, *parts) for row in done]
     return estimate([math.nan if value is None else float(value) for value in values])
 
 

@@ -79,15 +79,15 @@ def scheduled(
     return _searched(experiment, search, axes)
 
 
-def first_point(experiment: Experiment, points: Mapping[str, Any]) -> Experiment:
-    """The first point of a sweep, not checked. `points` are the arguments of `fabricsim.sweep` about points.
+def planned_points(experiment: Experiment, points: Mapping[str, Any]) -> Plan:
+    """The points of a sweep, not checked. `points` are the arguments of `fabricsim.sweep` about points.
 
     Raises:
         InputError: there is nothing to vary, or something about it is wrong.
     """
     axes = {key: given for key, given in points.items() if key not in ("saturation", "precision")}
     found, _ = scheduled(experiment, axes, points["saturation"], points["precision"])
-    return experiment.with_overrides([*found.first.items()])
+    return found
 
 
 def _as_precision(given: Precision | Mapping[str, float] | float) -> Precision:

@@ -14,7 +14,7 @@ from fabricsim.catalogue import SUMS, sum_parts
 from fabricsim.errors import InputError
 from fabricsim.lazy import pandas as pd
 from fabricsim.results import Result, column_notes, finite, set_column_notes
-from fabricsim.sums import COLUMNS, SUMMED_BY, keys_of, nearest
+from fabricsim.sums import COLUMNS, SUMMED_BY, key_text, keys_of, nearest
 from fabricsim.sweep.repeated import SEED
 from fabricsim.sweep.table import SUMMED, Parameters, same_kinds
 
@@ -40,6 +40,18 @@ def sums_of_run(result: Result, names: Sequence[str]) -> dict[str, Any]:
     except InputError as error:
         return {"message": f"{NO_SUMS}{error}"}
     return {SUMMED: found} if found else {}
+
+
+def sum_in_row(row: Mapping[str, Any], by: str, key: str, column: str) -> float:
+    """A sum in a point's row; NaN if it is not known."""
+    found = (row.get(SUMMED) or {}).get(by)
+    if found is None:
+        return float("nan")
+    keys = map(key_text, zip(*(found[name] for name in keys_of(by)), strict=True))
+    values = [value for of, value in zip(keys, found[column], strict=True) if of == key]
+    if not values and column in SILENT:
+        return 0.0
+    return float("nan") if not values or values[0] is None else float(values[0])
 
 
 def has_sums(row: Mapping[str, Any], names: Sequence[str]) -> bool:

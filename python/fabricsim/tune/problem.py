@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fabricsim.errors import InputError
+from fabricsim.metric_names import MetricNames
 from fabricsim.native import version
 from fabricsim.spec import Experiment
 from fabricsim.spec.values import toml_value
-from fabricsim.tune.metrics import Which
+from fabricsim.tune.metrics import Which, require
 from fabricsim.tune.parameters import Parameter, parameter
 
 Settings = Mapping[str, Any]
@@ -178,6 +179,21 @@ class Problem:
                 raise InputError(f"{problems[0]}: it is a parameter of [tune]")
         for scenario in self.scenarios:
             self._about(f"scenario {scenario.name!r}", self.experiment.with_values(scenario.values).check)
+
+    def check_metrics(self) -> None:
+        """Makes sure that runs of each scenario may have the metrics.
+
+        Raises:
+            InputError: a metric, or a name in it, is unknown.
+        """
+        for scenario in self.scenarios:
+            names = MetricNames(self.experiment.with_values(scenario.values))
+            for wanted in self.metrics:
+                try:
+                    require(wanted.which, names)
+                except InputError as error:
+                    where = f": scenario {scenario.name!r}" if len(self.scenarios) > 1 else ""
+                    raise InputError(f"{self.experiment.file}: tune{where}: {error}") from None
 
     def grid_point(self, number: int) -> dict[str, Any]:
         """The `number`-th combination of values, as drawn; the last parameter runs fastest."""

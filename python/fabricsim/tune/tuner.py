@@ -72,6 +72,7 @@ def tune(
     """
     problem = Problem(as_experiment(experiment, set), precision)
     problem.check_parameters()
+    problem.check_metrics()
     where = local(jobs) if executor is None else executor
     allowed = shared(memory, processes(where))
     folder = Folder(problem, None if out is None else Path(out), force)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from fabricsim.catalogue import FRACTION, SUMS, key, sum_parts
+from fabricsim.catalogue import FRACTION, is_known, key, sum_parts
 from fabricsim.errors import InputError
+from fabricsim.metric_names import MetricNames
 from fabricsim.results import scalars
-from fabricsim.sums import SUMMED_BY, groups_in, key_text, nearest, sum_name
+from fabricsim.selection import Flows
+from fabricsim.sums import groups_in, key_text, nearest, nearest_metric, sum_name
 from fabricsim.tune.metrics.bound import bound_fraction
 from fabricsim.tune.metrics.fairness import fairness
 from fabricsim.tune.metrics.jobs import job_time
@@ -80,13 +81,31 @@ def _scalar(run: Measured, name: str) -> float:
     found = scalars(run.result.manifest["summary"])
     numbers = {item: value for item, value in found.items() if not isinstance(value, str)}
     if name not in numbers:
-        near = difflib.get_close_matches(name, [*METRICS, *numbers, *_near_sums(name)], n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise InputError(
-            f"no run measures {name!r}: it is none of the metrics {', '.join(METRICS)}, "
-            f"no number of the summary, and no sum of flows{hint}"
-        )
+        raise InputError(_unknown(name, numbers))
     return math.nan if numbers[name] is None else float(numbers[name])
+
+
+def require(which: Which, names: MetricNames) -> None:
+    """Refuses a metric that no run of an experiment has, before one runs.
+
+    Raises:
+        InputError: there is no such metric, or its flows, or names in it, are unknown.
+    """
+    name = which.metric
+    if name not in METRICS and not is_known(name) and sum_parts(name) is None:
+        raise InputError(_unknown(name))
+    if problem := names.unknown(name):
+        raise InputError(f"{name}: {problem}")
+    flows = Flows(names.facts)
+    for entry in which.flows:
+        flows.require(entry, lambda: names.hosts)
+
+
+def _unknown(name: str, numbers: Collection[str] = ()) -> str:
+    return (
+        f"no run measures {name!r}: it is none of the metrics {', '.join(METRICS)}, "
+        f"no number of the summary, and no sum of flows{nearest_metric(name, [*METRICS, *numbers])}"
+    )
 
 
 def _sum(run: Measured, by: str, key: str, column: str) -> float:
@@ -99,14 +118,6 @@ def _sum(run: Measured, by: str, key: str, column: str) -> float:
     if key not in rows:
         raise InputError(f"the run has no flows of {by} {key!r}{nearest(key, rows)}")
     return float(rows[key])
-
-
-def _near_sums(name: str) -> list[str]:
-    """Names of sums with the key of a name whose column, or first part, is none."""
-    by, _, rest = name.partition(".")
-    key_of, dot, _ = rest.rpartition(".")
-    near = difflib.get_close_matches(by, SUMMED_BY, n=1)
-    return [sum_name(near[0], key_of, column) for column in SUMS] if near and dot else []
 
 
 def unit(name: str) -> str:

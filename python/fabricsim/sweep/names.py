@@ -1,0 +1,64 @@
+"""Names in the metrics of a sweep, checked before its points run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from fabricsim.catalogue import entry_parts, sum_parts
+from fabricsim.errors import InputError
+from fabricsim.metric_names import MetricNames, Unknown
+from fabricsim.spec import Experiment
+from fabricsim.sweep.plan import Plan, Point
+
+_NAMING = ("groups", "topology", "traffic", "jobs")
+"""Sections that give names."""
+
+
+def require_names(metrics: Sequence[str], experiment: Experiment, plan: Plan, where: str) -> None:
+    """Refuses metrics of groups, hosts, entries or jobs that no point of a sweep has.
+
+    Raises:
+        InputError: one has a name that no point has.
+    """
+    named = [name for name in dict.fromkeys(metrics) if sum_parts(name) or entry_parts(name)]
+    if not named:
+        return
+    left: dict[str, Unknown] = {}
+    try:
+        for point in _different(plan):
+            names = MetricNames(experiment.with_overrides([*point.items()]))
+            found = {name: problem for name in left or named if (problem := names.unknown(name))}
+            if not found:
+                return
+            left = {name: replace(of, known=_more(left.get(name), of)) for name, of in found.items()}
+    except InputError:
+        return  # the check of the points reports all their mistakes
+    for name, problem in left.items():
+        raise InputError(f"{where} {name}: {problem}")
+
+
+def _more(before: Unknown | None, found: Unknown) -> tuple[str, ...]:
+    """Known names of several points, each once."""
+    return tuple(dict.fromkeys((*before.known, *found.known) if before else found.known))
+
+
+def _different(plan: Plan) -> Iterator[Point]:
+    """Points that may have names of their own: the first, and those with other values of keys that give names."""
+    keys = [key for key in plan.parameters if _gives_names(key)]
+    if not keys:
+        yield plan.first
+        return
+    seen = set()
+    for point in plan.points():
+        values = tuple(point.get(key) for key in keys)
+        if values not in seen:
+            seen.add(values)
+            yield point
+
+
+def _gives_names(key: str) -> bool:
+    section, _, rest = key.partition(".")
+    # of an entry only its name, or all of it
+    of_entry = section in ("traffic", "jobs") and "." in rest and not rest.endswith((".name", ".program"))
+    return section in _NAMING and not of_entry
