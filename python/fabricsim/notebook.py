@@ -22,7 +22,8 @@ from fabricsim.compare.totals import entry as entry_of
 from fabricsim.errors import FabricsimError
 from fabricsim.lazy import pandas as pd
 from fabricsim.plots import comparison, save, save_plots, save_sweep_plots, save_tune_plots, sets_of_seeds
-from fabricsim.report.parts import Picture, Table, cell, embedded, facts_of, given, scratch, table_of
+from fabricsim.report import brief
+from fabricsim.report.parts import Picture, Section, Table, cell, embedded, facts_of, given, scratch, table_of
 from fabricsim.results import Result, flatten
 from fabricsim.spec import Experiment
 from fabricsim.sweep import SweepResult
@@ -68,6 +69,8 @@ class View:
     facts: list[tuple[str, str]] = field(default_factory=list)
     warnings: Sequence[str] = ()
     table: Table | None = None
+    sums: Sequence[Section] = ()
+    """Sums by entry of the traffic list, or by group of hosts."""
     picture: Picture | None = None
     code: str = ""
     """A text that is folded, such as an experiment's."""
@@ -107,6 +110,7 @@ def _of_run(result: Result) -> View:
         facts=facts_of(flatten(summary), map(catalogue.key, _SUMMARY)),
         warnings=[*(summary.get("warnings") or ()), *(summary.get("deadlock") or ())],
         table=table,
+        sums=brief.of_run(result),
         picture=_drawn(draw),
         further=("run.entries", "run.flows", "run.links", "run.summary", 'fs.report(run, "report.html")'),
     )
@@ -121,6 +125,7 @@ def _of_sweep(result: SweepResult) -> View:
         f"{result.manifest['name']}: {len(result.points):,}{of} points",
         facts=given([(name, count or "") for name, count in states.items()]),
         table=table_of(result.points, columns, MOST_ROWS, "points"),
+        sums=brief.of_sweep(result),
         picture=_drawn(lambda folder: save_sweep_plots(result, folder, "svg")),
         further=(
             "result.points",
@@ -208,6 +213,7 @@ def _of_comparison(found: Comparison) -> View:
         text=found.note,
         facts=list(zip(marks, found.labels, strict=True)),
         table=Table(["quantity", *marks], rows, [False, *(True for _ in marks)], note),
+        sums=brief.of_comparison(found, marks),
         picture=_drawn(lambda folder: [save(comparison(found), folder / "comparison.svg")]),
         further=("found.differences", "found.flows", "found.totals"),
     )
@@ -229,6 +235,7 @@ def _of_sets(found: RepeatedComparison) -> View:
     return View(
         f"{len(found.labels)} sets of {len(found.seeds)} seeds",
         table=Table(headings, texts, [False, False, True, False, False], ""),
+        sums=brief.of_sets(found),
         picture=_drawn(lambda folder: [save(sets_of_seeds(found), folder / "differences.svg")]),
         further=("found.quantities",),
     )
@@ -290,6 +297,9 @@ def _html(view: View) -> str:
     parts += [f"<p>⚠ {say(text)}</p>" for text in view.warnings]
     if view.table is not None and view.table.rows:
         parts.append(_table(view.table))
+    for section in view.sums:
+        parts.append(f"<p>{say(section.title)}</p>")
+        parts.append(f"<p>{say(section.text)}</p>" if section.table is None else _table(section.table))
     if view.picture is not None:
         parts.append(
             f'<img alt="{say(view.picture.name)}" style="max-width:560px" src="{view.picture.url}"/>'

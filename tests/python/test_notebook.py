@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from picture_cases import failing, study
+from sums_cases import LOAD, MERGED, write_mesh
 
 import fabricsim as fs
 from fabricsim.compare import compare_repeated
@@ -146,3 +147,60 @@ def test_runs_without_a_common_flow_are_compared_by_totals(experiment: fs.Experi
 def test_other_values_have_no_view() -> None:
     with pytest.raises(TypeError, match="int has no view"):
         html(1)
+
+
+@pytest.fixture
+def mesh(tmp_path: Path) -> Path:
+    return write_mesh(tmp_path)
+
+
+def rows_of(found: Page, title: str) -> list[str]:
+    """Cells of the table below a title."""
+    begin = found.texts.index(title)
+    return found.texts[begin : begin + 200]
+
+
+def test_a_run_has_sums_by_entry_and_by_group(mesh: Path) -> None:
+    run = fs.run(mesh)
+    found = page(run)
+    cells = rows_of(found, "Groups of hosts: the 4 largest and the 4 smallest of 9")
+    largest = run.by("group").nlargest(1, "accepted_gbps").reset_index().iloc[0]
+    assert {largest["source_group"], largest["destination_group"]} <= set(cells)
+    assert f"{largest['accepted_gbps']:,.4g}" in cells
+    assert {"background", "incast"} <= set(found.texts)
+    merged = page(fs.run(mesh, set={"measure.flows": "sources"}))
+    assert any(MERGED in text for text in merged.texts)
+    assert (
+        "Groups of hosts" not in page(fs.run(mesh, set={"groups": {}, "traffic.incast.sources": ["*"]})).texts
+    )
+
+
+def test_a_sweep_has_its_entries_and_sums(mesh: Path) -> None:
+    sweep = fs.sweep(mesh, vary={LOAD: [0.1, 0.3]}, by="destination", jobs=1)
+    cells = rows_of(page(sweep), "Entries of the traffic list")
+    for name in ("background", "incast"):
+        for value in sweep.points[f"traffic.{name}.accepted_gbps"]:
+            assert f"{value:,.4g}" in cells
+    cells = rows_of(page(sweep), "Destinations: the 4 largest and the 4 smallest of 9")
+    table = sweep.by("destination")
+    hot = table[table["destination"] == "H(2,2).0"]["accepted_gbps"]
+    assert f"{hot.iloc[0]:,.4g}" in cells
+    repeated = fs.sweep(mesh, seeds=3, by="destination", jobs=1)
+    table = repeated.by("destination")
+    mean = table[table["destination"] == "H(2,2).0"]["accepted_gbps"].mean()
+    assert f"{mean:,.4g}" in rows_of(page(repeated), "Destinations: the 4 largest and the 4 smallest of 9")
+
+
+def test_comparisons_have_sums_by_group(mesh: Path) -> None:
+    runs = [fs.run(mesh, set={LOAD: load}) for load in (0.1, 0.4)]
+    compared = fs.compare(runs)
+    cells = rows_of(page(compared), "Groups of hosts: the 4 largest and the 4 smallest of 9")
+    assert "accepted throughput (Gb/s), B" in cells
+    for run in runs:
+        assert f"{run.by('group')['accepted_gbps'].max():,.4g}" in cells
+    sets = [fs.sweep(mesh, set={LOAD: load}, seeds=2, by="group", jobs=1) for load in (0.1, 0.4)]
+    found = compare_repeated(sets, ["low", "high"], by="group")
+    texts = page(found).texts
+    assert any(text.startswith("Groups of hosts") for text in texts)
+    assert texts.count("clients") > 1
+    assert not any(text.startswith("Groups of hosts") for text in page(compare_repeated(sets)).texts)

@@ -16,7 +16,7 @@ MOST_KEYS = 20
 """Rows of a table of a run: half of them those with the largest throughput, half those with the smallest."""
 MOST_ROWS = 1000
 """Rows of a table of a sweep."""
-_TITLES = {"group": "Groups of hosts", "destination": "Destinations", "source": "Sources"}
+TITLES = {"group": "Groups of hosts", "destination": "Destinations", "source": "Sources"}
 _TEXTS = {
     "group": "Flows between the groups of the experiment. A host counts to the first group that has it.",
     "destination": "Flows to each host.",
@@ -36,14 +36,14 @@ def _of_run(result: Result, by: str) -> Section:
         sums = result.by(by)
     except InputError as error:
         reason = str(error)
-        return Section(_TITLES[by], text=f"{reason[0].upper()}{reason[1:]}.")
+        return Section(TITLES[by], text=f"{reason[0].upper()}{reason[1:]}.")
     shown = extremes(sums, MOST_KEYS)
     table = table_of(shown.reset_index(), _columns(by), MOST_KEYS, "rows")
     if len(sums) > len(shown):
         half = MOST_KEYS // 2
         note = f"The {half} largest and the {half} smallest of {len(sums):,}, by accepted throughput."
         table = dataclasses.replace(table, note=note)
-    return Section(_TITLES[by], text=_TEXTS[by], table=table)
+    return Section(TITLES[by], text=_TEXTS[by], table=table)
 
 
 def sums_of_sweep(result: SweepResult) -> list[Section]:
@@ -61,7 +61,7 @@ def _of_sweep(result: SweepResult, by: str) -> Section:
         half = MOST_KEYS // 2
         text += f" The {half} largest and the {half} smallest of {len(means):,}, by accepted throughput."
     columns = [*(noted(table, key) for key in result.parameters), *_columns(by)]
-    return Section(_TITLES[by], text=text, table=table_of(rows, columns, MOST_ROWS, "rows"))
+    return Section(TITLES[by], text=text, table=table_of(rows, columns, MOST_ROWS, "rows"))
 
 
 def _tuples(index: pd.Index) -> list[tuple[object, ...]]:
