@@ -8,7 +8,8 @@ from typing import Any
 from matplotlib.figure import Figure
 from peers_table import base_of, label, rows_of
 
-from fabricsim.plots.theme import COLOURS, legend, new_figure, plain_log, style
+from fabricsim.plots.legends import legend
+from fabricsim.plots.theme import COLOURS, new_figure, plain_log, style
 
 FIGURE = "docs/figures/performance-peers.svg"
 PANELS = {

@@ -16,6 +16,7 @@ from fabricsim.crossings import ACKNOWLEDGEMENT, DATA, KINDS, MANAGEMENT, NAK, C
 from fabricsim.errors import InputError
 from fabricsim.plots.breaks import BrokenAxis
 from fabricsim.plots.labels import FONT, LETTER, LINE, Labels, Line, Point, columns
+from fabricsim.plots.legends import add_legend
 from fabricsim.plots.theme import COLOURS, DASHES, new_figure, style, time_scale
 from fabricsim.programs.notes import Note
 from fabricsim.selection import to_ns
@@ -277,7 +278,10 @@ class _Chart:
         missing += [f"packets without ends (directed routes): {directed}"] * bool(directed)
         if missing:
             axes.set_xlabel("; ".join(missing))
-        axes.legend(handles=self._legend(), loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
+        handles = self._legend()
+        labels = [str(handle.get_label()) for handle in handles]
+        place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
+        add_legend(axes.legend, handles, labels, **place)
 
     def _legend(self) -> list[Line2D]:
         kinds = {packet.kind for packet in self.packets}

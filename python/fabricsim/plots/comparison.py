@@ -33,7 +33,8 @@ from fabricsim.plots.entities import (
     whole_bins,
     wide_by,
 )
-from fabricsim.plots.theme import head, legend, line_look, new_figure, panel_title, style, time_scale
+from fabricsim.plots.legends import legend
+from fabricsim.plots.theme import head, line_look, new_figure, panel_title, style, time_scale
 from fabricsim.results import Result
 
 if TYPE_CHECKING:

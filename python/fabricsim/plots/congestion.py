@@ -13,7 +13,8 @@ from fabricsim.errors import InputError
 from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
 from fabricsim.plots.entities import MOST_LINES, flow_looks, flow_names
-from fabricsim.plots.theme import COLOURS, beside, head, line_look, new_figure, style, time_scale
+from fabricsim.plots.legends import beside
+from fabricsim.plots.theme import COLOURS, head, line_look, new_figure, style, time_scale
 from fabricsim.results import Result, tree_spans
 
 Panel = Callable[[Axes, Result, float], None]

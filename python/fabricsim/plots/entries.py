@@ -12,7 +12,8 @@ from matplotlib.patches import Patch
 from fabricsim.errors import InputError
 from fabricsim.lazy import pandas as pd
 from fabricsim.plots.entities import OTHERS, Keys, entry_colours, key_names
-from fabricsim.plots.theme import head, legend, new_figure, plain_log, sized, style, time_scale
+from fabricsim.plots.legends import legend
+from fabricsim.plots.theme import head, new_figure, plain_log, sized, style, time_scale
 from fabricsim.results import Result
 
 MOST_ENTRIES = 24

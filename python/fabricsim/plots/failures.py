@@ -5,7 +5,8 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from fabricsim import catalogue
-from fabricsim.plots.theme import COLOURS, head, legend, new_figure, style
+from fabricsim.plots.legends import legend
+from fabricsim.plots.theme import COLOURS, head, new_figure, style
 from fabricsim.what_if import WhatIf
 
 

@@ -15,17 +15,8 @@ from matplotlib.ticker import MaxNLocator
 from fabricsim.errors import InputError
 from fabricsim.lazy import numpy as np
 from fabricsim.plots.cells import Panel, panels_of
-from fabricsim.plots.theme import (
-    HEAT,
-    MARKERS,
-    head,
-    is_narrow,
-    legend,
-    new_figure,
-    panel_title,
-    sized,
-    style,
-)
+from fabricsim.plots.legends import legend
+from fabricsim.plots.theme import HEAT, MARKERS, head, is_narrow, new_figure, panel_title, sized, style
 from fabricsim.results import Result
 
 MOST_COLUMNS, MOST_ROWS = 512, 256

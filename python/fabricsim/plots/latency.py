@@ -10,10 +10,10 @@ from matplotlib.figure import Figure
 from fabricsim.errors import InputError
 from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
+from fabricsim.plots.legends import legend
 from fabricsim.plots.theme import (
     COLOURS,
     head,
-    legend,
     line_look,
     new_figure,
     plain_log,

@@ -14,17 +14,8 @@ from matplotlib.text import Text
 
 from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
-from fabricsim.plots.theme import (
-    HEAT,
-    MARKERS,
-    drop_overlaps,
-    head,
-    is_narrow,
-    legend,
-    new_figure,
-    sized,
-    style,
-)
+from fabricsim.plots.legends import legend
+from fabricsim.plots.theme import HEAT, MARKERS, drop_overlaps, head, is_narrow, new_figure, sized, style
 from fabricsim.results import Result
 
 if TYPE_CHECKING:

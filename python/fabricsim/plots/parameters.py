@@ -18,12 +18,12 @@ from fabricsim.catalogue import Entry
 from fabricsim.errors import InputError
 from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
+from fabricsim.plots.legends import labelled, legend
 from fabricsim.plots.theme import (
     COLOURS,
     MAP,
     axis_label,
     head,
-    legend,
     line_look,
     new_figure,
     plain_log,
@@ -185,7 +185,7 @@ def _lines(
             )
     _mark_deadlocks(axes, rows, metric, x)
     finish(axes, x, rows[metric], label)
-    if axes.get_legend_handles_labels()[1]:
+    if labelled(axes)[1]:
         legend(figure)
     return figure
 

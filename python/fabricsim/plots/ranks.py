@@ -13,7 +13,8 @@ from matplotlib.ticker import MaxNLocator
 from fabricsim.errors import InputError
 from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
-from fabricsim.plots.theme import COLOURS, MAP, head, legend, new_figure, style, time_scale
+from fabricsim.plots.legends import legend
+from fabricsim.plots.theme import COLOURS, MAP, head, new_figure, style, time_scale
 from fabricsim.results import Result
 
 MOST_RANKS = 64

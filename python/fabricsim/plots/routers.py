@@ -9,7 +9,8 @@ from matplotlib.ticker import StrMethodFormatter
 from fabricsim.errors import InputError
 from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
-from fabricsim.plots.theme import COLOURS, above, head, new_figure, style
+from fabricsim.plots.legends import above
+from fabricsim.plots.theme import COLOURS, head, new_figure, style
 from fabricsim.results import Result
 
 AGE_GROUPS = {"age_0_63": "0-63", "age_64_127": "64-127", "age_128_191": "128-191", "age_192_255": "192-255"}

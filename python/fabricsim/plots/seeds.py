@@ -13,7 +13,8 @@ from matplotlib.ticker import PercentFormatter
 from fabricsim.catalogue import FRACTION
 from fabricsim.errors import InputError
 from fabricsim.lazy import pandas as pd
-from fabricsim.plots.theme import COLOURS, head, legend, new_figure, sized, style, time_scale
+from fabricsim.plots.legends import legend
+from fabricsim.plots.theme import COLOURS, head, new_figure, sized, style, time_scale
 from fabricsim.statistics import CONFIDENCE
 from fabricsim.sweep import SweepResult
 from fabricsim.sweep.repeated import of_column

@@ -14,6 +14,7 @@ from matplotlib.lines import Line2D
 from fabricsim.errors import InputError
 from fabricsim.exchanges import Operation, Packet, Trace, read_trace
 from fabricsim.plots.labels import FONT, LETTER, LINE, Labels, Line, Point, columns
+from fabricsim.plots.legends import add_legend
 from fabricsim.plots.theme import COLOURS, DASHES, new_figure, style, time_scale
 from fabricsim.results import Result
 from fabricsim.selection import to_ns
@@ -270,7 +271,10 @@ class _Chart:
         axes.set_ylabel(f"simulated time ({self.unit})")
         if left_out:
             axes.set_xlabel(f"packets without a label (no room): {left_out}")
-        axes.legend(handles=self._legend(), loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
+        handles = self._legend()
+        labels = [str(handle.get_label()) for handle in handles]
+        place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
+        add_legend(axes.legend, handles, labels, **place)
 
     def _legend(self) -> list[Line2D]:
         kinds = dict.fromkeys(p.kind for p in self.trace.packets)

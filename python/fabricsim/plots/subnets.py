@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 
 from fabricsim.errors import InputError
 from fabricsim.lazy import numpy as np
-from fabricsim.plots.theme import head, legend, line_look, new_figure, panel_title, style
+from fabricsim.plots.legends import labelled, legend
+from fabricsim.plots.theme import head, line_look, new_figure, panel_title, style
 from fabricsim.subnets import Routed
 
 _PANELS = {
@@ -44,7 +45,7 @@ def link_loads(answers: Mapping[str, Routed], title: str) -> Figure:
             _panel(panel, column, list(answers), found)
         for panel in panels[len(shown) :]:
             panel.set_axis_off()
-        lines, names = panels[0].get_legend_handles_labels()
+        lines, names = labelled(panels[0])
         head(figure, title)
         legend(figure, lines, names, below=True)
     return figure

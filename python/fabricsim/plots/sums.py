@@ -12,8 +12,9 @@ from fabricsim.catalogue import SUMS
 from fabricsim.errors import InputError
 from fabricsim.lazy import pandas as pd
 from fabricsim.plots.entities import OTHERS, Keys, key_names
+from fabricsim.plots.legends import legend
 from fabricsim.plots.parameters import MOST_PANELS, Way, finish, ways_of
-from fabricsim.plots.theme import head, legend, new_figure, panel_title, sized, style, time_scale
+from fabricsim.plots.theme import head, new_figure, panel_title, sized, style, time_scale
 from fabricsim.statistics import CONFIDENCE
 from fabricsim.sums import nearest
 from fabricsim.sweep import SweepResult

@@ -15,7 +15,6 @@ from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
-from matplotlib.legend import Legend
 from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from matplotlib.transforms import Bbox
@@ -126,67 +125,6 @@ def sized(points: float) -> float:
 def is_narrow(figure: Figure) -> bool:
     """True if there is no room beside the data."""
     return float(figure.get_figwidth()) < _NARROW * chosen_look().sizes.text
-
-
-def legend(
-    figure: Figure, *entries: Any, title: str = "", handles: Sequence[Any] = (), below: bool = False
-) -> Legend:
-    """A legend beside the data, or below it where the figure is narrow.
-
-    Args:
-        figure: the figure.
-        entries: handles and their labels; by default those of all axes, each label once.
-        title: heading of the legend.
-        handles: handles with labels of their own, instead of `entries`.
-        below: it is below in every figure.
-    """
-    if handles:
-        entries = (list(handles), [str(handle.get_label()) for handle in handles])
-    if not entries:
-        found: dict[str, Any] = {}
-        for axes in figure.axes:
-            for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-                found.setdefault(str(label), handle)
-        entries = (list(found.values()), list(found))
-    width, height = figure.get_size_inches()
-    size = float(mpl.rcParams["legend.fontsize"]) / 72
-    longest = max((len(line) for text in entries[1] for line in text.split("\n")), default=1)
-    column = (4.5 + 0.62 * longest) * size
-    if not below and not is_narrow(figure) and column < 0.4 * width:
-        return figure.legend(*entries, loc="outside right center", title=title)
-    columns = max(1, min(len(entries[1]), int(0.98 * width / column)))
-    lines = max((text.count("\n") + 1 for text in entries[1]), default=1)
-    rows = math.ceil(len(entries[1]) / columns) * lines + bool(title)
-    figure.set_size_inches(width, height + max(0, rows - 2) * 1.5 * size)
-    return figure.legend(*entries, loc="outside lower center", title=title, ncols=columns)
-
-
-def beside(axes: Axes) -> None:
-    """The legend of one of several panels: on its right, or above it where the figure is narrow."""
-    figure = axes.get_figure()
-    assert figure is not None
-    handles, labels = axes.get_legend_handles_labels()
-    width = float(figure.bbox.width / figure.dpi)
-    size = float(mpl.rcParams["legend.fontsize"]) / 72
-    longest = max((len(line) for text in labels for line in text.split("\n")), default=1)
-    column = (4.5 + 0.62 * longest) * size
-    if column < 0.4 * width:
-        axes.legend(handles, labels, loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0.0)
-        return
-    above(axes)
-
-
-def above(axes: Axes) -> None:
-    """The legend of one of several panels above it, in as many columns as there is room for."""
-    figure = axes.get_figure()
-    assert figure is not None
-    handles, labels = axes.get_legend_handles_labels()
-    size = float(mpl.rcParams["legend.fontsize"]) / 72
-    longest = max((len(line) for text in labels for line in text.split("\n")), default=1)
-    room = 0.75 * float(figure.bbox.width / figure.dpi)
-    columns = max(1, min(len(labels), int(room / ((4.5 + 0.62 * longest) * size))))
-    place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.01), "borderaxespad": 0.0}
-    axes.legend(handles, labels, ncols=columns, **place)
 
 
 def drop_overlaps(figure: Figure, texts: Sequence[Text]) -> None:

@@ -25,7 +25,8 @@ from fabricsim.plots.entities import (
     whole_bins,
     wide_by,
 )
-from fabricsim.plots.theme import head, legend, new_figure, style, time_scale
+from fabricsim.plots.legends import legend
+from fabricsim.plots.theme import head, new_figure, style, time_scale
 from fabricsim.results import Result
 
 _REST: dict[str, Any] = {"color": OTHERS, "linewidth": 2.5}

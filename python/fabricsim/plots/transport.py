@@ -11,7 +11,8 @@ from fabricsim.errors import InputError
 from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
 from fabricsim.plots.entities import MOST_LINES, entry_colours
-from fabricsim.plots.theme import head, legend, line_look, new_figure, plain_log, style, time_scale
+from fabricsim.plots.legends import labelled, legend
+from fabricsim.plots.theme import head, line_look, new_figure, plain_log, style, time_scale
 from fabricsim.results import Result
 
 _PANELS = {"reorder_buffer": "packets in\nthe reorder buffer", "connections": "connections held\nas a target"}
@@ -47,7 +48,7 @@ def transport(result: Result) -> Figure:
         for axes, (name, label) in zip(rows, _PANELS.items(), strict=True):
             _levels(axes, table, name, scale)
             axes.set_ylabel(label)
-        handles, names = rows[0].get_legend_handles_labels()
+        handles, names = labelled(rows[0])
         legend(figure, handles, names, title="most in a bin")
         head(figure, f"{result.title}: transport")
         rows[0].set_xlim(left=0.0)

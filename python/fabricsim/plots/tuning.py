@@ -7,17 +7,8 @@ from matplotlib.figure import Figure
 
 from fabricsim.catalogue import Entry
 from fabricsim.lazy import pandas as pd
-from fabricsim.plots.theme import (
-    COLOURS,
-    axis_label,
-    head,
-    legend,
-    line_look,
-    new_figure,
-    sized,
-    style,
-    words,
-)
+from fabricsim.plots.legends import labelled, legend
+from fabricsim.plots.theme import COLOURS, axis_label, head, line_look, new_figure, sized, style, words
 from fabricsim.tune import TuneResult
 
 _FRONT, _TRIED, _BROKEN = COLOURS[0], "0.55", COLOURS[1]
@@ -86,7 +77,7 @@ def _front(result: TuneResult) -> Figure:
                 axes.plot(baseline[first], baseline[other], "kX", markersize=sized(8), label="as it is")
             axes.set(xlabel=_label(result, first), ylabel=_label(result, other))
         head(figure, result.title)
-        handles, labels = figure.axes[0].get_legend_handles_labels()
+        handles, labels = labelled(figure.axes[0])
         legend(figure, handles, labels)
     return figure
 
