@@ -45,7 +45,7 @@ class Connectivity:
         from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
 
         works = np.ones(len(self._ends), dtype=bool)
-        works[[at for name in links if (at := self._row(name)) is not None]] = False
+        works[[self.links[known] for name in links if (known := self.link_named(name)) in self.links]] = False
         failed = [self._number[name] for name in switches if name in self._number]
         works &= ~np.isin(self._ends, failed).any(axis=1)
         ends, count = self._ends[works], len(self._names)
@@ -59,11 +59,16 @@ class Connectivity:
         main = np.bincount(of_hosts).argmax()
         return [self._names[at] for at in self._hosts[of_hosts != main].tolist()]
 
-    def _row(self, name: str) -> int | None:
-        """Number of the pair that a link joins; None if there is no such link."""
+    def links_of(self, switches: Iterable[str]) -> list[str]:
+        """Links between switches that end at one of these."""
+        known = {self._number[name] for name in switches if name in self._number}
+        return [name for name, row in self.links.items() if not known.isdisjoint(self._ends[row].tolist())]
+
+    def link_named(self, name: str) -> str:
+        """The name in `links` of a link whose ends may be in either order; of an unknown link the name itself."""
         if name in self.links:
-            return self.links[name]
+            return name
         # names of nodes may have hyphens
         parts = name.split("-")
         turned = ("-".join([*parts[at:], *parts[:at]]) for at in range(1, len(parts)))
-        return next((self.links[other] for other in turned if other in self.links), None)
+        return next((other for other in turned if other in self.links), name)

@@ -361,7 +361,8 @@ def picoseconds(argument: str, value: str | float) -> int:
     """
     if isinstance(value, str):
         return _parsed(argument, value, native().parse_time)
-    if isinstance(value, bool) or not math.isfinite(value) or value < 0:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value) or value < 0:
         raise InputError(
             f'{argument} = {value!r}: must be a time such as "10 us", or nanoseconds of 0 or more'
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from fabricsim.connectivity import Connectivity
 from fabricsim.errors import FabricsimError, InputError, InterruptedBuildError
+from fabricsim.fault_plan import Failed, FaultPlan
 from fabricsim.lazy import pandas as pd
 from fabricsim.memory import Allowance, allowance, shared
 from fabricsim.results import Result, finite, set_column_notes
@@ -64,7 +65,8 @@ COLUMNS: dict[str, tuple[str, str]] = {
     "flows_cut_off": ("", f"Those of them that get less than {CUT_OFF:.0%}"),
     "hosts_cut_off": (
         "",
-        "Hosts that no path joins to most others, with what has failed in all runs (`links.failed`, `switches.failed`)",
+        "Hosts that no path joins to most others at some time from the failure on, with what has failed in all runs "
+        "(`links.failed`, `switches.failed`, `faults.plan`)",
     ),
     "names_cut_off": ("", f"Names of these hosts, {MOST_HOSTS} at most"),
     "worst_flow": ("", "Flow that loses the most throughput"),
@@ -123,7 +125,7 @@ def what_if(
     experiment: str | Path | Experiment,
     each: Each = "link",
     *,
-    at: str | float = AT,
+    at: str | float | None = None,
     set: Mapping[str, Any] | None = None,
     jobs: int | None = None,
     executor: Executor | None = None,
@@ -143,7 +145,8 @@ def what_if(
     Args:
         experiment: an experiment file, or an `Experiment`.
         each: "link" (parallel cables between two switches fail together) or "switch" (with its hosts).
-        at: time of the failure, before the end of the run; a number is in nanoseconds.
+        at: time of the failure, before the end of the run; a number is in nanoseconds, None is 1 ps. What the
+            experiment's own plan has failed then cannot fail.
         set: values to replace in all runs.
         jobs: processes at most; by default one for each processor.
         executor: where to run, instead of local processes: see `fabricsim.sweep.executors`.
@@ -157,16 +160,17 @@ def what_if(
     if each not in EACH:
         raise InputError(f"each = {each!r}: must be {' or '.join(EACH)}")
     experiment = as_experiment(experiment, set)
-    at_ps = picoseconds("at", at)
+    at_ps = picoseconds("at", AT if at is None else at)
     written = experiment.check()
     without = _without(experiment, written.get("faults") or {}, memory, stop)
     if without.status == "interrupted":
         raise InputError(f"{experiment.file}: interrupted in the run without a failure: there are no results")
     _check_time(without, at_ps)
     network = Connectivity(without)
-    names = _names(without, each, network)
+    plan = FaultPlan.of(written)
+    names = _names(without, each, network, plan.failed(at_ps))
     after = ((written.get("faults") or {}).get("reroute_after")) or REROUTE_AFTER
-    tasks = _tasks(experiment, each, names, at_ps)
+    tasks = _tasks(experiment, each, names, at_ps, plan, network)
     where = executor or local(jobs)
     allowed = shared(memory, processes(where, len(tasks)))
     if at_ps > EARLIEST_PS and allowed.estimate is not None:
@@ -174,11 +178,8 @@ def what_if(
         allowed = replace(allowed, estimate=allowed.estimate // 2)
     work = partial(_work, flows=_accepted(without)[_many(without)], allowed=allowed)
     rows, complete = _all(tasks, work, where, on_point, stop)
-    failed = {
-        what: list((written.get(section) or {}).get("failed") or ())
-        for what, section in (("link", "links"), ("switch", "switches"))
-    }
-    found = [_with_hosts(row, each, network, failed) for row in rows]
+    largest = plan.largest(at_ps)
+    found = [_with_hosts(row, each, network, largest) for row in rows]
     return WhatIf(each, without, _table(found, without), complete, _routes(found, after))
 
 
@@ -221,14 +222,21 @@ def _all(
     return list(rows.values()), complete
 
 
-def _names(result: Result, each: Each, network: Connectivity) -> list[str]:
-    """Links between switches by the names of their ends, or switches."""
+def _names(result: Result, each: Each, network: Connectivity, failed: Failed) -> list[str]:
+    """Links between switches by the names of their ends, or switches, without those that have failed already."""
     names = network.switches if each == "switch" else list(network.links)
+    where = result.manifest["file"]
     if not names:
-        raise InputError(f"{result.manifest['file']}: there is no {each} between switches that could fail")
-    if len(names) > MOST_FAILURES:
-        raise InputError(f"{len(names):,} failures are too many: at most {MOST_FAILURES:,}")
-    return names
+        raise InputError(f"{where}: there is no {each} between switches that could fail")
+    already = set(failed["switch"])
+    if each == "link":
+        already = {*map(network.link_named, failed["link"]), *network.links_of(already)}
+    left = [name for name in names if name not in already]
+    if not left:
+        raise InputError(f"{where}: the experiment's own plan has failed every {each}: give an earlier time")
+    if len(left) > MOST_FAILURES:
+        raise InputError(f"{len(left):,} failures are too many: at most {MOST_FAILURES:,}")
+    return left
 
 
 def _check_time(without: Result, at_ps: int) -> None:
@@ -242,7 +250,9 @@ def _check_time(without: Result, at_ps: int) -> None:
         )
 
 
-def _tasks(experiment: Experiment, each: Each, names: list[str], at_ps: int) -> list[_Task]:
+def _tasks(
+    experiment: Experiment, each: Each, names: list[str], at_ps: int, plan: FaultPlan, network: Connectivity
+) -> list[_Task]:
     """The runs.
 
     Raises:
@@ -251,14 +261,15 @@ def _tasks(experiment: Experiment, each: Each, names: list[str], at_ps: int) -> 
     # workers on other machines have another current directory
     experiment = replace(experiment, base=os.path.abspath(experiment.base))
     faults = experiment.check().get("faults") or {}
-    plan = [dict(fault) for fault in faults.get("plan") or []]
+    same = network.link_named if each == "link" else str
     again: dict[str, Any] = {} if faults.get("reroute_after") else {"faults.reroute_after": REROUTE_AFTER}
 
     def failing(name: str, values: Mapping[str, Any]) -> Experiment:
         failure = {each: name, "at": f"{at_ps} ps"}
-        return experiment.with_values({"faults.plan": [*plan, failure], **values})
+        kept = plan.before_failure(each, name, at_ps, same)
+        return experiment.with_values({"faults.plan": [*kept, failure], **values})
 
-    beginnings = _beginnings(experiment, at_ps, again if plan else {})
+    beginnings = _beginnings(experiment, at_ps, again if plan.plan else {})
     tasks = [_Task(name, failing(name, again), failing(name, {}), beginnings) for name in names]
     tasks[0].as_it_is.describe()
     return tasks
@@ -349,11 +360,14 @@ def _row(name: str, result: Result, without: pd.Series[float], note: str) -> dic
 
 
 def _with_hosts(
-    row: dict[str, Any], each: Each, network: Connectivity, failed: Mapping[str, list[str]]
+    row: dict[str, Any], each: Each, network: Connectivity, failed: Sequence[Failed]
 ) -> dict[str, Any]:
-    """A row with the hosts that its failure separates from most others. `failed`: what has failed in all runs."""
-    now = {**failed, each: [*failed[each], row["failure"]]}
-    hosts = network.cut_off(now["link"], now["switch"])
+    """A row with the hosts that its failure separates from most others. `failed`: what else has failed, by time."""
+    found: dict[str, None] = {}
+    for others in failed:
+        now = {**others, each: [*others[each], row["failure"]]}
+        found |= dict.fromkeys(network.cut_off(now["link"], now["switch"]))
+    hosts = list(found)
     more = f" and {len(hosts) - MOST_HOSTS:,} more" if len(hosts) > MOST_HOSTS else ""
     names = ", ".join(hosts[:MOST_HOSTS]) + more
     message = str(row["message"])
