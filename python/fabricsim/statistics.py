@@ -64,8 +64,11 @@ def interval(values: np.ndarray[Any, np.dtype[np.float64]], confidence: float) -
 
     if np.ptp(values) == 0.0:
         return float(values[0]), float(values[0])
-    found = stats.ttest_1samp(values, 0.0).confidence_interval(confidence)
-    return float(found.low), float(found.high)
+    # scipy's test of one sample warns of values that are nearly equal, which repetitions may be.
+    mean, count = float(np.mean(values)), len(values)
+    quantile = float(stats.t.ppf(0.5 + confidence / 2.0, count - 1))
+    half = quantile * float(np.std(values, ddof=1)) / math.sqrt(count)
+    return mean - half, mean + half
 
 
 def seeds_from(first: int, count: int) -> list[int]:

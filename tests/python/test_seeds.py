@@ -14,6 +14,8 @@ from scipy import stats
 
 import fabricsim as fs
 from fabricsim import plots
+from fabricsim.catalogue import Entry
+from fabricsim.cli.repeated_cells import joined
 from fabricsim.compare import compare_repeated
 from fabricsim.statistics import difference, estimate, seeds_from
 
@@ -200,3 +202,38 @@ def test_single_runs_are_repeated_for_a_comparison(pair: Path, tmp_path: Path, c
     assert ran.code == 0
     assert "load = 0.3" in ran.out
     assert "larger" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("mean", "half", "unit", "text"),
+    [
+        (0.228, 0.0752, "fraction", "22.8 ± 7.5%"),
+        (727.4, 1414.0, "ns", "727 ± 1,410 ns"),
+        (3132.0, 52.0, "ns", "3.13 ± 0.052 µs"),
+        (0.6441, 0.0002617, "", "0.6441 ± 0.00026"),
+        (14.34, 1.6e-14, "Gb/s", "14.34 ± 0 Gb/s"),
+        (49.77, 65.06, "Gb/s", "49.77 ± 65 Gb/s"),
+        (0.0, 0.0, "ns", "0 ± 0 ns"),
+        (-1290.0, 176.0, "ns", "-1.29 ± 0.18 µs"),
+        (5.0, math.nan, "ns", "5 ns"),
+        (math.nan, math.nan, "ns", "-"),
+    ],
+)
+def test_means_and_intervals_have_one_unit(mean: float, half: float, unit: str, text: str) -> None:
+    row = {"mean": mean, "low": mean - half, "high": mean + half}
+    assert joined(row, Entry("a", "a", unit)) == text
+
+
+def test_nearly_equal_repetitions_have_an_interval() -> None:
+    """Without a warning, which would be an error here."""
+    values = [1.0, 1.0 + 1e-16, 1.0 + 3e-16]
+    found = estimate(values)
+    assert found.low <= 1.0 <= found.high < 1.0 + 1e-14
+
+
+def test_intervals_are_those_of_the_t_test() -> None:
+    values = [10.0, 12.5, 9.0, 11.0]
+    expected = stats.ttest_1samp(values, 0.0).confidence_interval(0.99)
+    found = estimate(values, 0.99)
+    assert found.low == pytest.approx(expected.low)
+    assert found.high == pytest.approx(expected.high)

@@ -75,6 +75,12 @@ COMMANDS = {
         ),
         *("--vary", "switch.arbiter=round-robin,oldest-first", "--set", "run.duration=5 us", "--jobs", "1"),
     ),
+    "sweep --by --seeds": (
+        *("sweep", "job.toml", "--vary", "traffic.0.load=0.1,0.2", "--by", "source", "--by", "group"),
+        *("--vary", "switch.arbiter=round-robin,oldest-first", "--vary", "jobs.0.placement=linear,random"),
+        *("--seeds", "2", "--set", "run.duration=5 us", "--jobs", "1"),
+        *("--set", 'groups={"servers of the first rack"=["H0*"], clients=["H1*"]}'),
+    ),
     "bound": ("bound", "job.toml"),
     "what-if": ("what-if", "job.toml", "--each", "switch", "--jobs", "1", "--top", "3"),
     "tune": ("tune", "study.toml", "--trials", "4", "--jobs", "1", "--out", "t"),
@@ -125,6 +131,29 @@ def test_a_table_with_a_frame_is_cut_off() -> None:
     assert "…" in texts[Table]
     assert "…" not in texts[narrow]
     assert len(re.findall("a-text-of", texts[narrow])) == 3
+
+
+def rendered(width: int, *rows: tuple[str, ...]) -> list[str]:
+    """A table of a text and numbers; the lines below its heading."""
+    table = narrow(texts=["name"], numbers=[str(number) for number in range(len(rows[0]) - 1)])
+    for row in rows:
+        table.add_row(*row)
+    console = Console(width=width, force_terminal=True, no_color=True)
+    with console.capture() as captured:
+        console.print(table)
+    lines = plain_text(captured.get()).splitlines()
+    return [
+        line.rstrip()[1:] for line in lines[lines.index(next(line for line in lines if "─" in line)) + 1 :]
+    ]
+
+
+def test_halves_of_intervals_are_below_their_means_if_there_is_no_room() -> None:
+    row = ("round-robin", "22.8 ± 7.5%", "1,410 ± 182 ns")
+    assert rendered(42, row)[0] == "round-robin  22.8 ± 7.5%  1,410 ± 182 ns"
+    assert rendered(30, row)[:2] == ["round-robin   22.8    1,410", "            ± 7.5% ± 182 ns"]
+    # Texts are broken first, numbers are not.
+    assert rendered(26, row)[:2] == ["round-ro   22.8    1,410", "bin      ± 7.5% ± 182 ns"]
+    assert "".join("".join(rendered(12, row)).split()).count("182") == 1, "nothing is cut off"
 
 
 def test_columns_are_closer_only_if_there_is_no_room() -> None:

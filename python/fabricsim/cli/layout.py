@@ -6,19 +6,23 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.table import Table
+from rich.table import Column, Table
 
 from fabricsim.catalogue import Entry
 
 _ENDLESS = 10_000
+FEWEST = 7
+"""Characters that a column of texts has at least, before numbers are broken."""
 SHORT = 12
 """Letters of a parameter's key up to which it is one line of a heading."""
 
 
 class Narrow(Table):
-    """A table without frame. If it has no room, its columns are one space apart, not two; then texts that have none go
-    on in the next line. None is cut off.
+    """A table without frame. If it has no room, its columns are one space apart, not two; then halves of intervals are
+    below their means; then texts that have none go on in the next line, and numbers only if texts cannot. None is cut
+    off.
     """
 
     def __init__(self, title: str | None = None, caption: str | None = None) -> None:
@@ -31,11 +35,33 @@ class Narrow(Table):
         super().add_column(*arguments, **{"overflow": "fold", **options})
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Chooses the distance of the columns."""
-        wide = console.measure(self, options=options.update(max_width=_ENDLESS)).maximum
-        if wide > options.max_width:
+        """Chooses the distance of the columns, and what is broken."""
+        room = options.max_width
+        if self._wide(console, options) > room:
             self.padding = 0
+        if self._wide(console, options) > room:
+            self._break_intervals()
+        numbers = [column for column in self.columns if column.justify == "right"]
+        texts = len(self.columns) - len(numbers)
+        if sum(map(_width, numbers)) + FEWEST * texts + len(self.columns) <= room:
+            for column in numbers:
+                column.no_wrap = True
         yield from super().__rich_console__(console, options)
+
+    def _wide(self, console: Console, options: ConsoleOptions) -> int:
+        return console.measure(self, options=options.update(max_width=_ENDLESS)).maximum
+
+    def _break_intervals(self) -> None:
+        for column in self.columns:
+            column._cells = [
+                cell.replace(" ± ", "\n± ") if isinstance(cell, str) else cell for cell in column._cells
+            ]
+
+
+def _width(column: Column) -> int:
+    """Characters of the longest line of a column."""
+    texts = [column.header, *column.cells]
+    return max((cell_len(line) for text in texts for line in str(text).split("\n")), default=0)
 
 
 def narrow(

@@ -20,6 +20,8 @@ from fabricsim.sweep.table import entry as entry_of
 MOST_ROWS = 100
 TOTALS = ("offered_load", "accepted_load", "latency_ns.mean", "latency_ns.p99", "jain", "job_time_ns")
 """Quantities of a run that are printed; --json has all."""
+MOST_PARAMETERS = 2
+"""Parameters beside which all totals have room in 80 columns; beside more, the first total is left out."""
 MARKS = "ABCDEFGHIJKL"
 _FIGURES = ("accepted_gbps", "accepted_load", "latency_ns.mean", "latency_ns.p99", "jain")
 """Quantities of an entry that are printed."""
@@ -110,6 +112,8 @@ def of_entries(names: Any) -> list[str]:
 def _points(result: SweepResult, found: pd.DataFrame, title: str) -> Table:
     """Of several points: a row for each, a column for each total."""
     names = [name for name in TOTALS if name in set(found["metric"])]
+    if len(result.varied) > MOST_PARAMETERS:
+        names = [name for name in names if name != TOTALS[0]]
     groups = _groups(result, found, names)
     left = len(groups) - MOST_ROWS
     table = narrow(title, f"the first {MOST_ROWS} of {len(groups)} points" if left > 0 else None)
