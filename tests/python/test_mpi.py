@@ -134,6 +134,14 @@ def test_a_buffer_that_is_too_small_is_an_error() -> None:
         (lambda c: c.Recv(bytearray(1), -7), "ERR_RANK", "source = -7"),
         (lambda c: c.Send(b"", 1, -5), "ERR_TAG", "tag = -5"),
         (lambda c: c.Bcast(bytearray(1), 9), "ERR_ROOT", "root = 9: must be 0 to 1"),
+        (lambda c: c.Send(b"", 1.5), "ERR_RANK", r"dest = 1\.5: must be a whole number"),
+        (lambda c: c.send(None, 1.0), "ERR_RANK", r"dest = 1\.0: must be a whole number"),
+        (lambda c: c.isend(None, None), "ERR_RANK", "dest = None: must be a whole number"),
+        (lambda c: c.send(None, "1"), "ERR_RANK", "dest = '1': must be a whole number"),
+        (lambda c: c.Recv(bytearray(1), 0.5), "ERR_RANK", r"source = 0\.5: must be a whole number"),
+        (lambda c: c.recv(source=0, tag=1.5), "ERR_TAG", r"tag = 1\.5: must be a whole number"),
+        (lambda c: c.Probe(0.5), "ERR_RANK", r"source = 0\.5: must be a whole number"),
+        (lambda c: c.bcast(1, 0.5), "ERR_ROOT", r"root = 0\.5: must be a whole number"),
         (lambda c: c.Bsend(b"x", 1), "ERR_BUFFER", "no buffer is attached"),
         (
             lambda c: c.Send([np.zeros(2), 3, MPI.DOUBLE], 1),
@@ -304,3 +312,16 @@ def test_halo_exchange_is_that_of_the_whole_grid(command: Command) -> None:
     total = sum(np.random.default_rng(rank).random((66, 66))[1:-1, 1:-1].sum() for rank in range(6))
     assert one.split()[-1] == other.split()[-1] == f"{total:.6f}"
     assert float(one.split("cells: ")[1].split()[0]) > float(other.split("cells: ")[1].split()[0])
+
+
+def test_ranks_of_numpy_are_whole_numbers() -> None:
+    def program() -> list[int]:
+        comm, got = MPI.COMM_WORLD, np.zeros(1, "l")
+        other: Any = np.int64(1 - comm.Get_rank())
+        tag: Any = np.int32(3)
+        root: Any = np.int16(0)
+        comm.Sendrecv(np.full(1, 7, "l"), other, tag, got, other, tag)
+        found = comm.bcast(int(got[0]), root)
+        return [int(got[0]), found]
+
+    assert run(program).values == [[7, 7], [7, 7]]

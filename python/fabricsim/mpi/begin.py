@@ -11,7 +11,7 @@ from typing import Any
 from fabricsim.mpi import constants
 from fabricsim.mpi.buffers import Block
 from fabricsim.mpi.collectives.channel import Channel, Reduction
-from fabricsim.mpi.communicator import Communicator
+from fabricsim.mpi.communicator import Communicator, require_whole
 from fabricsim.mpi.errors import Exception
 from fabricsim.mpi.layout import Layout
 from fabricsim.mpi.operations import CollectiveOperation, Schedule
@@ -71,6 +71,8 @@ def place_of_program() -> str:
 
 def check_root(comm: Communicator, root: int) -> None:
     """Raises ERR_ROOT for a root that there is not."""
+    if type(root) is not int:
+        require_whole(root, "root", constants.ERR_ROOT)
     if not 0 <= root < comm.size:
         raise Exception(constants.ERR_ROOT, f"root = {root}: must be 0 to {comm.size - 1}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 from typing import Any
 
 from fabricsim.mpi import constants
@@ -74,12 +75,27 @@ def _check_tag(tag: int, any_too: bool) -> None:
         raise Exception(constants.ERR_TAG, f"tag = {tag}: must be 0 to {constants.TAG_UB_VALUE}")
 
 
+def require_whole(value: object, what: str, code: int) -> None:
+    """Raises an error of the class `code` for a rank or a tag that is no whole number."""
+    try:
+        index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise Exception(code, f"{what} = {value!r}: must be a whole number") from None
+
+
+def _require_message(what: str, peer: object, tag: object) -> None:
+    """Raises ERR_RANK or ERR_TAG if a message's peer or tag is no whole number."""
+    require_whole(peer, what, constants.ERR_RANK)
+    require_whole(tag, "tag", constants.ERR_TAG)
+
+
 def describe(comm: Communicator, name: str, receives: bool, peer: int, tag: int) -> str:
     """Describes a call with its peer and tag, and keeps the text if these are plain numbers."""
     if receives:
         text = f"{name or 'Recv'}(source={_any(peer)}, tag={_any(tag)})"
     else:
         text = f"{name or 'Send'}(dest={peer}, tag={tag})"
+    _require_message("source" if receives else "dest", peer, tag)
     if type(peer) is int and type(tag) is int:
         if len(comm.texts) >= MOST_TEXTS:
             comm.texts.clear()
@@ -97,6 +113,8 @@ def start_send(
     process: Process, comm: Communicator, message: Data, dest: int, tag: int, mode: int = STANDARD
 ) -> Operation:
     """Starts a send."""
+    if type(dest) is not int or type(tag) is not int:
+        _require_message("dest", dest, tag)
     call = f"{process.call or 'Send'}(dest={dest}, tag={tag})"
     if dest == constants.PROC_NULL:
         _check_tag(tag, any_too=False)
@@ -120,6 +138,8 @@ def start_send(
 
 def start_receive(process: Process, comm: Communicator, message: Data, source: int, tag: int) -> Operation:
     """Starts a receive."""
+    if type(source) is not int or type(tag) is not int:
+        _require_message("source", source, tag)
     call = f"{process.call or 'Recv'}(source={_any(source)}, tag={_any(tag)})"
     if source == constants.PROC_NULL:
         _check_tag(tag, any_too=True)
@@ -194,6 +214,8 @@ def probe(
     process: Process, comm: Communicator, source: int, tag: int, take: bool, waits: bool
 ) -> tuple[int, int, int, int] | None:
     """Source, tag, bytes and number of the first message that matches."""
+    if type(source) is not int or type(tag) is not int:
+        _require_message("source", source, tag)
     call = f"{process.call or 'Probe'}(source={_any(source)}, tag={_any(tag)})"
     if source != constants.ANY_SOURCE:
         comm.check_peer(source, "source")
