@@ -46,6 +46,8 @@ void main() {
 
 const CORNERS = [[0, -1], [1, -1], [1, 1], [0, 1]]; // begin or end; left or right
 const THIN = 1; // pixels up to which links are lines
+const STEPS = 256; // of the scale, by which pieces are sorted
+const AHEAD = 2; // busiest pieces that are written at once, over those of the frame: the next frames may have more
 
 export class LinkMesh {
   // `uniforms`: shared by all runs (palette, idle, largest, thick, size, reference, withHosts, withIdle).
@@ -62,33 +64,29 @@ export class LinkMesh {
     this.thin = new LineSegments(lines, material);
     this.wide.frustumCulled = false;
     this.thin.frustumCulled = false;
-    this.order = Uint32Array.from(this.link, (_, piece) => piece);
-    this.#index();
+    const natural = Uint32Array.from(this.link, (_, piece) => piece);
+    this.shapes = [new Shape(this.thin, [0, 1], natural), new Shape(this.wide, [0, 1, 2, 0, 2, 3], natural)];
+    this.order = new Uint32Array(this.link.length); // the busiest first
     this.isSorted = false;
   }
 
-  // Vertices in the order of the pieces: lines, and rectangles of two triangles.
-  #index() {
-    for (const [shape, corners] of [[this.thin, [0, 1]], [this.wide, [0, 1, 2, 0, 2, 3]]]) {
-      const index = shape.geometry.index?.array ?? new Uint32Array(this.link.length * corners.length);
-      let at = 0;
-      for (const piece of this.order) for (const corner of corners) index[at++] = 4 * piece + corner;
-      if (shape.geometry.index) shape.geometry.index.needsUpdate = true;
-      else shape.geometry.setIndex(new BufferAttribute(index, 1));
-    }
-  }
-
-  // Puts the busiest pieces first: a sort by 256 steps of the scale.
+  // Puts the busiest pieces first.
   #sort() {
-    const { array } = this.shown;
+    const [count, { array }] = [this.link.length, this.shown];
     let largest = 0;
-    for (const value of array) if (value > largest) largest = value;
-    const step = (piece) => 255 - Math.round((255 * Math.max(array[4 * piece] || 0, 0)) / (largest || 1));
-    const first = new Uint32Array(257);
-    for (let piece = 0; piece < this.link.length; piece += 1) first[step(piece) + 1] += 1;
-    for (let i = 0; i < 256; i += 1) first[i + 1] += first[i];
-    for (let piece = 0; piece < this.link.length; piece += 1) this.order[first[step(piece)]++] = piece;
-    this.#index();
+    for (let at = 0; at < array.length; at += 4) if (array[at] > largest) largest = array[at];
+    this.steps ??= new Uint8Array(count);
+    const [steps, first] = [this.steps, new Uint32Array(STEPS + 1)];
+    const scale = largest > 0 ? (STEPS - 1) / largest : 0;
+    for (let piece = 0; piece < count; piece += 1) {
+      const value = array[4 * piece];
+      const step = STEPS - 1 - (value > 0 ? Math.round(scale * value) : 0);
+      steps[piece] = step;
+      first[step + 1] += 1;
+    }
+    for (let i = 0; i < STEPS; i += 1) first[i + 1] += first[i];
+    for (let piece = 0; piece < count; piece += 1) this.order[first[steps[piece]]++] = piece;
+    for (const shape of this.shapes) shape.written = 0;
     this.isSorted = true;
   }
 
@@ -155,12 +153,59 @@ export class LinkMesh {
 
   // Draws lines or rectangles, for links of a width in pixels; at most `most` pieces, those of the busiest links.
   choose(thick, most) {
-    this.thin.visible = thick <= THIN;
-    this.wide.visible = !this.thin.visible;
-    const all = most >= this.link.length;
-    if (!all && !this.isSorted) this.#sort();
-    const count = all ? Infinity : most;
-    this.thin.geometry.setDrawRange(0, 2 * count);
-    this.wide.geometry.setDrawRange(0, 6 * count);
+    const [thin, wide] = this.shapes;
+    const shape = thick <= THIN ? thin : wide;
+    thin.object.visible = shape === thin;
+    wide.object.visible = shape === wide;
+    if (most >= this.link.length) {
+      shape.drawAll();
+      return;
+    }
+    if (!this.isSorted) this.#sort();
+    shape.drawFirst(this.order, most);
+  }
+}
+
+// Lines or rectangles of the same vertices, with two lists of them: of all pieces, which never changes, and of the busiest, of which
+// only those that a frame draws are written and sent to the graphics.
+class Shape {
+  constructor(object, corners, natural) {
+    this.object = object;
+    this.corners = corners;
+    this.pieces = natural.length;
+    this.all = new BufferAttribute(new Uint32Array(natural.length * corners.length), 1);
+    this.busiest = null;
+    this.written = 0; // pieces of the busiest that are in the list
+    fill(this.all.array, corners, natural, 0, natural.length);
+    object.geometry.setIndex(this.all);
+  }
+
+  drawAll() {
+    this.object.geometry.setIndex(this.all);
+    this.object.geometry.setDrawRange(0, Infinity);
+  }
+
+  drawFirst(order, count) {
+    const size = this.corners.length;
+    const isNew = this.busiest === null; // then all of it is sent
+    this.busiest ??= new BufferAttribute(new Uint32Array(this.pieces * size), 1).setUsage(DynamicDrawUsage);
+    if (this.written < count) {
+      const until = Math.min(this.pieces, AHEAD * count);
+      fill(this.busiest.array, this.corners, order, this.written, until);
+      if (!isNew) this.busiest.addUpdateRange(size * this.written, size * (until - this.written));
+      this.busiest.needsUpdate = true;
+      this.written = until;
+    }
+    this.object.geometry.setIndex(this.busiest);
+    this.object.geometry.setDrawRange(0, size * count);
+  }
+}
+
+// Writes the vertices of the pieces `from` to `until` of an order.
+function fill(list, corners, order, from, until) {
+  const size = corners.length;
+  for (let i = from, at = size * from; i < until; i += 1) {
+    const vertex = 4 * order[i];
+    for (let corner = 0; corner < size; corner += 1, at += 1) list[at] = vertex + corners[corner];
   }
 }
