@@ -158,3 +158,14 @@ def test_the_script_for_the_wheel_is_a_target() -> None:
     assert "scripts/wheel" in (ROOT / "Makefile").read_text()
     checked = subprocess.run(["bash", "-n", str(ROOT / "scripts/wheel")], check=False)
     assert checked.returncode == 0
+
+
+def test_the_page_has_the_extras_and_sizes_of_dependencies() -> None:
+    text = (ROOT / "docs/guide/installing.md").read_text()
+    extras = set(PROJECT["project"]["optional-dependencies"]) - {"test", "docs"}
+    assert set(re.findall(r"^\| `fabricsim\[(\w+)\]`", text, re.MULTILINE)) == extras
+    needed = {Requirement(line).name for line in PROJECT["project"]["dependencies"]}
+    sizes = re.findall(r"^\| (\w+)[^|]*\| (\d+) \|$", text, re.MULTILINE)
+    assert {name for name, _ in sizes} - {"others"} <= needed
+    (total,) = re.findall(r"(\d+) MB of Python, pip and packages", text)
+    assert sum(int(size) for _, size in sizes) == int(total)
