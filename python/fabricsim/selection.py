@@ -69,8 +69,8 @@ class Flows:
             raise InputError(f"the run has no flow {entry!r}{hint or self._near(table, entry)}")
         return found
 
-    def require(self, entry: str, hosts: Callable[[], Sequence[str]]) -> None:
-        """Refuses an entry that selects no flow of any run, before one runs.
+    def require(self, entry: str, hosts: Callable[[], Sequence[str] | None]) -> None:
+        """Refuses an entry that selects no flow of any run, before one runs. `hosts`: their names, None if not known.
 
         Raises:
             InputError: it is neither the name of a traffic entry nor `source->destination`, or a side is unknown.
@@ -80,7 +80,7 @@ class Flows:
         if "->" not in entry:
             raise InputError(self._unknown(entry))
         for side in ends(entry):
-            if "*" in side or side in self._groups or side in (known := hosts()):
+            if "*" in side or side in self._groups or (known := hosts()) is None or side in known:
                 continue
             near = difflib.get_close_matches(side, [*self._groups, *known], n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""

@@ -13,6 +13,7 @@ from sums_cases import LOAD, write_mesh
 import fabricsim as fs
 from fabricsim.metric_names import MetricNames
 from fabricsim.results import scalars
+from fabricsim.spec.values import toml_value
 from fabricsim.statistics import estimate
 from fabricsim.sums import key_text, sum_name
 
@@ -193,3 +194,36 @@ def test_the_figures_of_an_only_entry_are_the_totals(mesh: Path) -> None:
     names = MetricNames(fs.Experiment.from_text(only))
     assert "its figures are the totals, latency_ns.mean" in str(names.unknown("traffic.0.latency_ns.mean"))
     assert names.unknown("latency_ns.mean") is None
+
+
+def test_hosts_of_any_name_are_known(tmp_path: Path) -> None:
+    odd = ["plain", 'a "quoted" one', "back\\slash", "gr\u00fcn"]
+    graph = tmp_path / "graph.toml"
+    lines = ["[[switch]]", 'name = "S"']
+    for name in odd:
+        lines += ["[[host]]", f"name = {toml_value(name)}"]
+    for name in odd:
+        lines += ["[[link]]", f"a = {toml_value(name)}", 'b = "S"']
+    graph.write_text("\n".join(lines))
+    experiment = fs.Experiment.from_text(
+        '[topology.file]\npath = "graph.toml"\n[[traffic]]\npattern = "uniform"\nload = 0.1\n'
+        'message = "1 KiB"\n[run]\nduration = "1 us"\n',
+        tmp_path,
+    )
+    names = MetricNames(experiment)
+    assert names.hosts is not None
+    assert sorted(names.hosts) == sorted(odd)
+    assert names.unknown("destination.plain.jain") is None
+    assert names.unknown("destination.pain.jain")
+
+
+def test_hosts_that_cannot_be_listed_are_not_checked(mesh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = MetricNames(fs.Experiment.from_file(mesh))
+
+    def refuse(*_: Any) -> str:
+        raise fs.InputError("no such format")
+
+    monkeypatch.setattr(fs.Experiment, "export", refuse)
+    assert names.hosts is None
+    assert names.unknown("destination.any.jain") is None
+    assert names.unknown("group.any->others.jain")
