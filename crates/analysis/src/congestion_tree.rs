@@ -20,7 +20,7 @@ use outlets::{NONE, Outlets, Place, State, places};
 use ways::Ways;
 
 /// An output port of the fabric (see [`Observer`]) and a virtual lane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, fabricsim_state::Value)]
 pub struct OutputLane {
     /// Sending port: a direction of a link.
     pub port: u32,
@@ -32,7 +32,7 @@ pub struct OutputLane {
 pub type Ends = (HostId, HostId);
 
 /// A congestion tree at one time: a congested outlet and the packets that wait for it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, fabricsim_state::Value)]
 pub struct CongestionTree {
     /// Root: the outlet that causes the congestion.
     pub root: OutputLane,

@@ -10,7 +10,7 @@ const BEHIND: usize = 32;
 pub type PacketId = (HostId, u16, u32);
 
 /// A packet at the head of a queue that could be sent but that its output does not choose.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, fabricsim_state::Value)]
 pub struct PassedOver {
     /// Sending port of the output, in the fabric.
     pub output: u32,

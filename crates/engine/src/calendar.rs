@@ -42,7 +42,7 @@ const NO_WAKE_UPS: [Event; LATEST] = [Event::none(); LATEST];
 /// Behind the last event of a chunk: never due. In links, the packet is the end of the next chunk's events.
 const SENTINEL: Event = Event::sentinel(EMPTY);
 
-#[derive(Clone)]
+#[derive(Clone, fabricsim_state::Value)]
 pub(crate) struct Calendar {
     /// For each bucket the position behind the event last put into it; [`EMPTY`] if there is none.
     ends: [u32; BUCKETS],
@@ -77,7 +77,7 @@ pub(crate) struct Calendar {
     tune_after: u64,
 }
 
-#[derive(Clone, Default)]
+#[derive(Clone, Default, fabricsim_state::Value)]
 struct Statistics {
     events: u64,
     buckets: u64,

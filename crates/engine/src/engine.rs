@@ -31,15 +31,19 @@ pub enum Advance {
 }
 
 /// A fabric in operation.
-#[derive(Clone)]
+#[derive(Clone, fabricsim_state::State)]
 pub struct Engine<B> {
+    #[state(each)]
     pub(crate) partitions: Vec<Partition<B>>,
+    #[state(fixed)]
     pub(crate) directory: Directory,
     pub(crate) failed: Failed,
     pub(crate) management: ManagementTraffic,
     /// The paths whose MTUs hosts have to know; none if all links carry what they send.
+    #[state(fixed)]
     pub(crate) paths: Option<Box<Paths>>,
     /// Partition of each host, and its adapter's place there.
+    #[state(fixed)]
     places: Vec<(u16, u32)>,
     now: Time,
     threads: Threads,

@@ -8,7 +8,7 @@ use serde::Serialize;
 macro_rules! counters {
     ($($(#[$attribute:meta])* $counter:ident: $cause:ident;)*) => {
         /// Packets lost, by cause: with and without data, acknowledgements included.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema, fabricsim_state::Value)]
         pub struct LostPackets {
             $($(#[$attribute])* pub $counter: u64,)*
         }

@@ -15,7 +15,7 @@ pub(crate) const CONTROL: u32 = NONE - 1;
 pub(crate) const HEAR: u32 = NONE - 2;
 
 /// Message from one partition to another.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub(crate) enum Mail {
     /// A packet that may be sent on at a switch from a time on.
     Packet { at: Time, channel: u32, slot: Slot, extensions: Option<Box<ExtensionHeaders>> },
@@ -55,7 +55,7 @@ impl Mail {
 }
 
 /// Outbox of a partition's entities: events go to its own queue, or as mail to other partitions.
-#[derive(Clone)]
+#[derive(Clone, fabricsim_state::Value)]
 pub(crate) struct PartitionOutbox {
     pub(crate) calendar: Calendar,
     pub(crate) mail: Vec<Mail>,

@@ -3,10 +3,10 @@ use std::collections::BTreeMap;
 use fabricsim_units::Time;
 
 /// Links that carry management datagrams now, by channel.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, fabricsim_state::Value)]
 pub(crate) struct ManagementTraffic(BTreeMap<u32, Occupied>);
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, fabricsim_state::Value)]
 struct Occupied {
     /// End of the data packet before the datagrams.
     data: Time,

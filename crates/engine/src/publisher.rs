@@ -5,7 +5,7 @@ use fabricsim_routing::{BroadcastOutputs, Router, RoutingFunction};
 use fabricsim_units::SwitchId;
 
 /// Output loads that a partition broadcasts.
-#[derive(Clone)]
+#[derive(Clone, fabricsim_state::Value)]
 pub(crate) struct Publisher {
     /// Number of the switch in the partition, its output, and the number of that among all broadcast outputs.
     pub(crate) outputs: Vec<(u32, usize, u32)>,

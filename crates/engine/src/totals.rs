@@ -5,7 +5,7 @@ use fabricsim_model::{LossCause, Packet};
 use crate::losses::LostPackets;
 
 /// Counters of a partition. All are sums, so that those of several partitions add up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, fabricsim_state::Value)]
 pub struct Totals {
     /// Packets that left a host.
     pub injected: u64,

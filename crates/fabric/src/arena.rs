@@ -10,7 +10,7 @@ use crate::{Columns, Copies, Sending, Table};
 pub const NONE: u32 = u32::MAX;
 
 /// A packet within a partition, with its state at the current switch.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, fabricsim_state::Value)]
 pub struct Slot {
     /// The packet.
     pub packet: Packet,
@@ -33,7 +33,7 @@ pub struct Slot {
 }
 
 /// The packets of a partition. Slots are used again, so nothing is allocated once the fabric is full.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub struct Arena {
     slots: Table<Slot>,
     /// Extension headers of packets.

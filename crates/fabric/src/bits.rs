@@ -1,7 +1,7 @@
 use crate::Features;
 
 /// A set of small numbers: one word while they are below 64, as the ports of most switches are.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub(crate) struct Bits {
     /// The word; if there are several, all of them ORed, so that in any case it is zero if the set is empty.
     low: u64,
@@ -10,7 +10,7 @@ pub(crate) struct Bits {
 }
 
 /// Behind one more pointer, so that the usual set is small.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 struct Words(Box<[u64]>);
 
 impl Bits {

@@ -14,7 +14,7 @@ const MOST_SPARE: usize = 1 << 16;
 const NO_SENDING: Sending = (HostId(u32::MAX), Time::MAX);
 
 /// A column: as long as the highest slot that has a value needs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub struct Column<T> {
     values: Vec<(Sending, T)>,
 }
@@ -92,7 +92,7 @@ impl<T> Column<Vec<T>> {
 }
 
 /// The columns of an arena, a field for each feature.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, fabricsim_state::Value)]
 pub struct Columns {
     /// Labels of ordering protocols.
     pub labels: Column<Label>,

@@ -102,7 +102,7 @@ impl Rules {
 }
 
 /// Environment of the entities of a partition, and the current time.
-#[derive(Clone)]
+#[derive(Clone, fabricsim_state::State)]
 pub struct PartitionContext<R, B, O> {
     /// The current time.
     pub now: Time,
@@ -115,18 +115,24 @@ pub struct PartitionContext<R, B, O> {
     /// Measurement hooks.
     pub observer: B,
     /// Routing function.
+    #[state(fixed)]
     pub routing: Arc<R>,
     /// Forwarding tables of multicast groups.
+    #[state(fixed)]
     pub multicast: Arc<MulticastTables>,
     /// Ports of the switch at which a packet for a group arrives that do not let it pass because of its P_Key.
     pub refused_ports: Vec<PortNo>,
     /// Rules of the experiment.
+    #[state(fixed)]
     pub rules: Rules,
     /// The routing's table; empty if it has none.
+    #[state(fixed)]
     pub route_table: RouteTable,
     /// The lanes on which every host injects all packets; `None` if they differ ([`injection_lanes`]).
+    #[state(fixed)]
     pub injection_lanes: Option<Lanes>,
     /// True if the routing chooses by load ([`fabricsim_routing::RoutingFunction::is_adaptive`], cached).
+    #[state(fixed)]
     pub is_adaptive: bool,
     /// Scratch space for the hops that a routing function proposes.
     pub hops: Vec<Hop>,

@@ -3,7 +3,7 @@
 use fabricsim_units::Time;
 
 /// The event that a port waits for, if any. Others that were scheduled for it before are out of date.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, fabricsim_state::Value)]
 pub(crate) struct ControlSchedule {
     /// Time of the event; [`Time::MAX`] if there is none.
     due: Time,

@@ -5,7 +5,7 @@ use fabricsim_units::{Time, Vl};
 use crate::NONE;
 
 /// A packet in an input buffer of which copies wait for outputs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, fabricsim_state::Value)]
 pub struct SharedPacket {
     /// The port of the input buffer.
     pub port: u32,
@@ -20,7 +20,7 @@ pub struct SharedPacket {
 }
 
 /// The copies in the switches of a partition.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, fabricsim_state::Value)]
 pub struct Copies {
     /// Number of the shared packet by slot of the arena; [`NONE`] without one.
     of_slot: Vec<u32>,

@@ -14,7 +14,7 @@ use crate::{NONE, Table};
 use merge::{FEW, Merge};
 
 /// Blocks that become free one after the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, fabricsim_state::Value)]
 pub struct Ramp {
     /// The i-th block is the sender's at `base` + the time of min(i * unit, `bytes`) bytes.
     pub base: Time,
@@ -40,7 +40,7 @@ impl Ramp {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, fabricsim_state::Value)]
 struct Node {
     ramp: Ramp,
     /// Time at which the last block is free.
@@ -65,7 +65,7 @@ impl Node {
 }
 
 /// The ramps of all lanes of a partition, as lists in one allocation.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub struct RampPool {
     nodes: Table<Node>,
     free: u32,
@@ -75,7 +75,7 @@ pub struct RampPool {
 }
 
 /// Credits of a sending port for a virtual lane. Aligned so that its place in a table is found by a shift.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, fabricsim_state::Value)]
 #[repr(align(32))]
 pub struct LaneCredits {
     /// Blocks that may be used now.

@@ -4,7 +4,7 @@ use fabricsim_units::Time;
 ///
 /// Outputs are sampled at fixed times, twice in a `delay`, so that a visible value is at least as old as the delay and at most
 /// 1.5 times as old, and does not depend on the number of partitions.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, fabricsim_state::Value)]
 pub struct LoadBroadcast {
     outputs: usize,
     period: Time,

@@ -20,7 +20,7 @@ use crate::pause::PauseControl;
 use crate::{Features, LaneCredits, NONE, Outbox, Ramp, RampPool, SinkState, Table};
 
 /// The ports of a partition.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub struct Ports {
     /// Sending sides, by port.
     pub senders: Table<Sender>,
@@ -32,6 +32,7 @@ pub struct Ports {
     /// empty.
     pub whole: Table<LaneCredits>,
     /// Lanes of every link.
+    #[state(fixed)]
     pub lane_count: usize,
     /// Ramps of all lanes.
     pub ramps: RampPool,
@@ -40,10 +41,13 @@ pub struct Ports {
     /// Errors of sending ports that have any.
     pub retries: Table<RetryState>,
     /// Choice among several allowed lanes.
+    #[state(fixed)]
     pub selection: Selection,
     /// Flow-control packets, if they are simulated: then every sender has a [`Sender::retry`].
+    #[state(each)]
     pub flow: Option<Box<FlowControl>>,
     /// Pause frames, if they take the place of credits: likewise.
+    #[state(each)]
     pub pause: Option<Box<PauseControl>>,
 }
 

@@ -1,7 +1,7 @@
 use crate::{Arena, NONE};
 
 /// Packets in order of arrival, linked through the arena.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, fabricsim_state::Value)]
 pub(crate) struct Queue {
     head: u32,
     tail: u32,

@@ -12,7 +12,7 @@ use fabricsim_model::Lanes;
 use fabricsim_units::{Time, Vl};
 
 /// A packet at the head of an input buffer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, fabricsim_state::Value)]
 pub(crate) struct Head {
     pub(crate) input: usize,
     pub(crate) lane: Vl,
@@ -34,7 +34,7 @@ pub(crate) struct Head {
 }
 
 /// An input buffer.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, fabricsim_state::Value)]
 struct Buffer {
     /// The lane of an output, of all of them, that is requested first.
     turn: usize,
@@ -44,7 +44,7 @@ struct Buffer {
 }
 
 /// A lane of an output.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, fabricsim_state::Value)]
 struct OutLane {
     /// The buffer, of all of them, that goes first.
     turn: usize,
@@ -55,7 +55,7 @@ struct OutLane {
 }
 
 /// Round-robin turns at a port: as an input of lanes and of outputs, as an output of inputs.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, fabricsim_state::Value)]
 struct Turns {
     lane: usize,
     output: usize,
@@ -63,7 +63,7 @@ struct Turns {
 }
 
 /// The allocators of a switch.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub(crate) struct Separable {
     cycle: Time,
     /// True if a head without a lane requests the crossbar as well.

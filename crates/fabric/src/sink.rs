@@ -2,7 +2,7 @@ use fabricsim_units::{ByteTime, Time};
 
 /// The receiving side of a host that accepts packets more slowly than they arrive: a bus of limited rate that pauses
 /// periodically.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub struct SinkState {
     byte_time: Option<ByteTime>,
     work: Time,

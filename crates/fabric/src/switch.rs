@@ -52,10 +52,13 @@ use telemetry::Telemetry;
 use vl_arbitration::VlArbitration;
 
 /// A switch: its queues and their requests for outputs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub struct Switch {
+    #[state(fixed)]
     id: SwitchId,
+    #[state(fixed)]
     first_port: u32,
+    #[state(fixed)]
     layout: Layout,
     queues: QueueRows,
     outputs: Table<Output>,
@@ -84,47 +87,64 @@ pub struct Switch {
     undecided: Vec<(usize, u32)>,
     random: Vec<Random>,
     /// The allocators, if it allocates in rounds; and the heads that they match, between uses.
+    #[state(each)]
     rounds: Option<Box<Separable>>,
     matched: Vec<usize>,
     /// Input buffers and staging buffers, if it is input- and output-queued; and the inputs to look at in this time step.
+    #[state(each)]
     staging: Option<Box<Staging>>,
     moves: Bits,
     /// Aging of packets, if they age.
+    #[state(each)]
     aging: Option<Box<Aging>>,
     /// The delay of packets that reach the head of their queue, if there is one.
+    #[state(each)]
     head_delay: Option<Box<HeadDelay>>,
     /// Time from the choice of a packet's hop until it can be sent, with lookahead routing.
+    #[state(fixed)]
     lookahead: Option<Time>,
     /// Counters for the telemetry that packets collect, if they do.
+    #[state(each)]
     telemetry: Option<Box<Telemetry>>,
     /// Detects congestion and marks packets, with congestion control.
+    #[state(each)]
     detector: Option<Box<Detector>>,
     /// Arbitration among virtual lanes by tables, if there are any.
+    #[state(each)]
     vl_arbitration: Option<Box<VlArbitration>>,
     /// Outputs whose links have failed, if any have.
     failures: Option<Box<Failures>>,
     /// Lifetimes of packets, if they are limited.
+    #[state(each)]
     lifetimes: Option<Box<Lifetimes>>,
     /// True if it replicates packets for multicast groups; and the copies of the packet being admitted.
+    #[state(fixed)]
     replicates: bool,
     copies: Vec<u32>,
     /// Largest packet of each output, if packets may exceed it.
+    #[state(fixed)]
     mtus: Option<Box<[u32]>>,
     /// True if the detector needs the lanes that wait for credits.
+    #[state(fixed)]
     needs_credits: bool,
     /// True if there are several service classes.
+    #[state(fixed)]
     has_classes: bool,
     /// True if a feature adds work for an arriving packet besides routing.
     has_arrival_features: bool,
     /// See [`Switch::has_optional_features`].
     has_optional_features: bool,
     /// True if the first packet in turn that can be sent always goes, and the ports fit in a word.
+    #[state(fixed)]
     in_turn: bool,
+    #[state(fixed)]
     cut_through: bool,
     /// True if outputs are held for packets that arrive over slower links.
+    #[state(fixed)]
     holds_outputs: bool,
     /// True if a packet may come in on a slower link than it leaves by, and leave before its last byte is here. Then it may have
     /// to wait for its bytes.
+    #[state(fixed)]
     waits_for_bytes: bool,
 }
 

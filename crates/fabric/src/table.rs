@@ -8,7 +8,7 @@
 use std::ops::{Deref, DerefMut, Index, IndexMut};
 
 /// A vector whose elements are reached without a check of the bounds, unless debug assertions are on.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub struct Table<T>(Vec<T>);
 
 impl<T> Table<T> {

@@ -29,7 +29,7 @@ pub struct VlTables {
 }
 
 /// The entry of a table whose turn it is, and the bytes that it may still send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, fabricsim_state::Value)]
 struct Turn {
     entry: usize,
     left: u32,
@@ -61,8 +61,9 @@ impl Turn {
 }
 
 /// Turns of the lanes of an output.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, fabricsim_state::State)]
 pub struct VlTurns {
+    #[state(fixed)]
     tables: Arc<VlTables>,
     high: Turn,
     low: Turn,

@@ -6,7 +6,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 pub const FEWEST: usize = 10;
 
 /// The packets of a time interval.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, fabricsim_state::Value)]
 pub struct Batch {
     /// Number of packets.
     pub packets: u64,

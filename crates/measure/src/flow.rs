@@ -18,7 +18,7 @@ pub(crate) type FlowHistogram = Histogram<5>;
 pub(crate) type Key = (HostId, Option<HostId>);
 
 /// The entry whose packets a flow has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, fabricsim_state::Value)]
 pub(crate) struct FlowEntry(u32);
 
 impl FlowEntry {
@@ -56,7 +56,7 @@ impl FlowEntry {
 }
 
 /// Record of a flow.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, fabricsim_state::Value)]
 pub(crate) struct Flow {
     /// Entry of its packets.
     pub(crate) entry: FlowEntry,

@@ -14,7 +14,7 @@ pub(crate) fn capacity(expected: u64, rows: usize) -> usize {
 
 /// Time in bins. Their number is bounded: when a time lies beyond the last bin, the bins' width doubles. So the
 /// width follows from the configuration and the latest time alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, fabricsim_state::Value)]
 pub(crate) struct Axis {
     width: u64,
     capacity: usize,
@@ -23,7 +23,7 @@ pub(crate) struct Axis {
 }
 
 /// The bin that was found last: time goes on slowly.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, fabricsim_state::Value)]
 struct Recent {
     from: u64,
     to: u64,
@@ -31,7 +31,7 @@ struct Recent {
 }
 
 /// A bin of an axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, fabricsim_state::Value)]
 pub(crate) struct Bin {
     index: usize,
     width: u64,
@@ -100,7 +100,7 @@ impl Axis {
 
 /// Sums in the bins of an axis, for any number of rows. Several may share an axis: each follows it when it is next
 /// written to or read.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub(crate) struct Cells<T> {
     width: u64,
     capacity: usize,
@@ -192,7 +192,7 @@ fn merge_pairs<T: Copy + Default + AddAssign>(row: &mut [T]) {
 }
 
 /// Cells with an axis of their own.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub(crate) struct Grid<T> {
     axis: Axis,
     cells: Cells<T>,

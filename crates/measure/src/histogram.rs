@@ -3,7 +3,7 @@
 /// bucket's width is at most `2^-BITS` of its numbers, so that its middle is within `2^-(BITS + 1)` of each of them.
 ///
 /// Only the powers of two from the lowest to the highest occupied one are kept: histograms with equal content compare equal.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, fabricsim_state::Value)]
 pub struct Histogram<const BITS: u32> {
     first: usize,
     counts: Vec<u64>,

@@ -1,7 +1,7 @@
 use std::ops::AddAssign;
 
 /// Exact mean and extremes of whole numbers. Their number is counted elsewhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, fabricsim_state::Value)]
 pub(crate) struct Moments {
     pub(crate) sum: u128,
     pub(crate) min: u64,

@@ -15,7 +15,7 @@ use crate::input::gbps;
 const FEWEST_BEYOND: f64 = 10.0;
 
 /// The packets delivered in a batch of steady-state detection, of a partition or of all.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, fabricsim_state::Value)]
 pub struct DeliveredBatch {
     /// Their sums.
     pub sums: Batch,

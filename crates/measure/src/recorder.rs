@@ -10,8 +10,9 @@ use crate::{DeliveredBatch, RecorderConfig, Window};
 ///
 /// Accepted throughput is that of packets *delivered* within the window. Latency and hops are those of packets
 /// *created* within the window, even if they are delivered in the drain.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub struct Recorder {
+    #[state(fixed)]
     pub(crate) config: RecorderConfig,
     pub(crate) timeline: Timeline,
     pub(crate) collectors: Collectors,

@@ -42,7 +42,7 @@ pub enum Verdict {
     Close,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, fabricsim_state::Value)]
 enum Phase {
     WarmUp,
     Opening,
@@ -57,9 +57,11 @@ enum Phase {
 /// During the warm-up [`truncation`] is computed after every batch from the tenth on. In the measurement the interval is computed
 /// when the number of batches has grown by a quarter, not after every batch: each computation is a chance to stop too
 /// early (Law & Carson, Operations Research 27, 1979).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub struct Steady {
+    #[state(fixed)]
     rule: SteadyState,
+    #[state(fixed)]
     longest_warmup: usize,
     phase: Phase,
     settled: bool,

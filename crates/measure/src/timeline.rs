@@ -7,7 +7,7 @@ use crate::grid::{Axis, Bin};
 use crate::{Batch, Window};
 
 /// Times that all collectors share.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub(crate) struct Timeline {
     /// The measurement.
     pub(crate) window: Window,

@@ -1,7 +1,7 @@
 use fabricsim_units::Time;
 
 /// The time in which a run is measured: from `from`, up to but without `to`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, fabricsim_state::Value)]
 pub struct Window {
     /// First time.
     pub from: Time,

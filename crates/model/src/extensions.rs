@@ -5,7 +5,7 @@ use fabricsim_units::{ByteTime, Time};
 use crate::{Label, TransportHeaders};
 
 /// Optional headers and metadata of a packet.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, fabricsim_state::Value)]
 pub struct ExtensionHeaders {
     /// Fields of an ordering protocol.
     pub label: Option<Label>,
@@ -36,7 +36,7 @@ impl ExtensionHeaders {
 }
 
 /// Content of an acknowledgement for the pacer of the source.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, fabricsim_state::Value)]
 pub struct Echo {
     /// Bytes of the packets that it acknowledges.
     pub bytes: u64,
@@ -53,7 +53,7 @@ pub struct Echo {
 }
 
 /// A time for each byte of a packet that grows by the same from byte to byte.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, fabricsim_state::Value)]
 pub struct ByteLine {
     /// Time before the first byte.
     pub from: Time,
@@ -70,7 +70,7 @@ impl ByteLine {
 }
 
 /// State of an output as a packet leaves by it: an entry of in-band network telemetry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, fabricsim_state::Value)]
 pub struct HopTelemetry {
     /// Sending port in the fabric.
     pub output: u32,

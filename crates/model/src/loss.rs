@@ -1,5 +1,5 @@
 /// Cause of the loss of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, fabricsim_state::Value)]
 pub enum LossCause {
     /// The draw of `transport.loss`.
     TransportLoss,

@@ -3,7 +3,7 @@ use fabricsim_units::{HostId, Time, Vl};
 use crate::{Crossing, Label, LossCause, Packet};
 
 /// An iteration of a job that one of its ranks has completed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, fabricsim_state::Value)]
 pub struct Iteration {
     /// Number of the job.
     pub job: u16,
@@ -135,7 +135,7 @@ pub struct Grant {
 }
 
 /// Step of a transport with a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, fabricsim_state::Value)]
 pub struct Exchange {
     /// Host at which it happened.
     pub host: HostId,
@@ -150,7 +150,7 @@ pub struct Exchange {
 }
 
 /// Kind of a step of a transport with a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, fabricsim_state::Value)]
 pub enum ExchangeStep {
     /// It is sent.
     Sent,
@@ -163,7 +163,7 @@ pub enum ExchangeStep {
 }
 
 /// Observer that ignores all reports.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, fabricsim_state::State)]
 pub struct NullObserver;
 
 impl Observer for NullObserver {}

@@ -1,7 +1,7 @@
 use fabricsim_units::{HostId, Time};
 
 /// A packet in flight. Small and plain: it is copied when it moves between partitions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, fabricsim_state::Value)]
 pub struct Packet {
     /// Sender.
     pub source: HostId,
@@ -65,7 +65,7 @@ impl Packet {
 }
 
 /// Content of a packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, fabricsim_state::Value)]
 pub enum PacketKind {
     /// A part of a message.
     #[default]
@@ -80,7 +80,7 @@ pub enum PacketKind {
 
 /// Header fields of a transport protocol, and values for measurement. Kept apart from the packet,
 /// since most experiments have none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, fabricsim_state::Value)]
 pub struct Label {
     /// The protocol's header.
     pub header: [u8; 16],

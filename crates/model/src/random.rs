@@ -2,7 +2,7 @@
 ///
 /// SplitMix64 (Steele, Lea, Flood 2014): the n-th number is a hash of `key + n * golden ratio`, which makes the
 /// stream counter-based: it can be copied, moved to another partition and continued.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, fabricsim_state::Value)]
 pub struct Random {
     state: u64,
 }

@@ -1,7 +1,7 @@
 use fabricsim_units::{PortNo, Vl};
 
 /// A contiguous range of virtual lanes, never empty.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, fabricsim_state::Value)]
 pub struct Lanes {
     /// Lowest lane.
     pub first: Vl,
@@ -29,7 +29,7 @@ impl Lanes {
 }
 
 /// A decision at a switch: an output port, and the lanes of its link that may be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, fabricsim_state::Value)]
 pub struct Hop {
     /// Output port.
     pub port: PortNo,
@@ -39,7 +39,7 @@ pub struct Hop {
 
 /// State of a packet's route, for routing that needs it. Only the routing function and its lane policy read it; six bytes that
 /// travel with the packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, fabricsim_state::Value)]
 pub struct RouteState {
     via: [u16; 2],
     /// Progress along the route: the stage of the lane policy.

@@ -3,7 +3,7 @@ use std::num::NonZeroU16;
 use fabricsim_wire::headers::Headers;
 
 /// InfiniBand's transport headers of a packet of a queue pair, with what a simulator needs besides.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, fabricsim_state::Value)]
 pub struct TransportHeaders {
     /// BTH and extension headers.
     pub headers: Headers,

@@ -4,7 +4,7 @@
 use fabricsim_units::{HostId, Time};
 
 /// A message in the course of sending.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, fabricsim_state::Value)]
 pub struct Outgoing {
     /// Time at which the message was created.
     pub created: Time,
@@ -25,7 +25,7 @@ pub struct Outgoing {
 }
 
 /// The sending side of a host.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub struct Datagram {
     open: Vec<Outgoing>,
     /// Number of them that are responses.

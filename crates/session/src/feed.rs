@@ -8,7 +8,7 @@ use crate::tap::{CaptureFilter, Captured, Tap};
 use crate::traced::Traced;
 
 /// Events that a subscriber receives, and how many.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, fabricsim_state::Value)]
 pub struct Subscription {
     /// Packets with data that are delivered.
     pub deliveries: bool,
@@ -23,7 +23,7 @@ pub struct Subscription {
 }
 
 /// Event of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, fabricsim_state::Value)]
 pub struct Event {
     /// Its time.
     pub time: Time,
@@ -34,7 +34,7 @@ pub struct Event {
 }
 
 /// Kind of an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, fabricsim_state::Value)]
 pub enum EventKind {
     /// The packet is marked as it leaves a sending port on a lane.
     Marked {
@@ -62,16 +62,17 @@ pub struct Events {
 
 /// An observer that also collects events for a subscriber, and captures what crosses links. Sessions with other observers spend
 /// nothing on either.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, fabricsim_state::State)]
 pub struct Feed<B> {
     inner: B,
     buffer: Option<Box<Buffer>>,
+    #[state(refuse = "a capture (`capture`)")]
     tap: Option<Box<Tap>>,
     trace: Option<Vec<Traced>>,
 }
 
 /// Events of a partition.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 struct Buffer {
     subscription: Subscription,
     events: Vec<Event>,

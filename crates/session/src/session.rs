@@ -18,30 +18,38 @@ const LARGEST_MESSAGE: u64 = 1 << 40;
 /// A fabric in operation. `B` observes it, one for each partition; see [`Feed`](crate::Feed) for observers to subscribe to.
 ///
 /// A clone is an independent copy: it shares only what never changes, and both go on as a session that was never copied.
-#[derive(Clone)]
+#[derive(Clone, fabricsim_state::State)]
 pub struct Session<B> {
     pub(crate) engine: Engine<B>,
+    #[state(fixed)]
     pub(crate) hosts: usize,
+    #[state(fixed)]
     pub(crate) entries: Vec<Entry>,
+    #[state(fixed)]
     pub(crate) largest_message: u64,
     /// Messages injected so far.
     pub(crate) injected: u32,
     /// True if no host opens messages any more.
     pub(crate) is_draining: bool,
     /// Subnet managers, if there are any.
+    #[state(refuse = "a subnet manager (`subnet_manager`)")]
     subnet: Option<Box<SubnetState>>,
     /// Links whose flow-control packets are lost.
     watchdogs: Watchdogs,
     /// Failures to come.
+    #[state(fixed)]
     plan: FaultPlan,
     /// Number of the next change of the plan.
     next_change: usize,
     /// True if an advance ended without an event that was left: what it returned depends on whether changes are planned.
     was_idle: bool,
     /// Ports of each switch, for changes of the caller's own.
+    #[state(fixed)]
     pub(crate) switch_ports: Vec<u16>,
+    #[state(fixed)]
     pub(crate) links: usize,
     /// True if switches allocate in rounds.
+    #[state(fixed)]
     pub(crate) is_separable: bool,
 }
 
@@ -126,6 +134,19 @@ impl<B: Observer> Session<B> {
         }
         self.plan = plan.clone();
         true
+    }
+
+    /// After a state was loaded: takes up the routes of the planned changes that it has behind it, which follow from the experiment.
+    pub fn take_up_routes(&mut self) {
+        let plan = self.plan.clone();
+        let made = plan.changes.iter().take(self.next_change).rev();
+        let routes = made.filter_map(|planned| match &planned.change {
+            FabricChange::Route(routes) => Some(routes),
+            _ => None,
+        });
+        if let Some(routes) = routes.into_iter().next() {
+            self.engine.set_routes(routes);
+        }
     }
 
     /// Time of the next planned change, or of the next event of subnet management.

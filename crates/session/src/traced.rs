@@ -4,7 +4,7 @@ use fabricsim_model::{Crossing, CrossingContent, Packet};
 use fabricsim_units::{Time, Vl};
 
 /// Something that has begun to cross a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, fabricsim_state::Value)]
 pub struct Traced {
     /// Time at which its first byte left.
     pub time: Time,

@@ -7,9 +7,10 @@ use fabricsim_model::Observer;
 use fabricsim_units::{LinkId, Time};
 
 /// Links whose flow-control packets are lost, and the outcome.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, fabricsim_state::State)]
 pub(crate) struct Watchdogs {
     /// Time for which a link is trained.
+    #[state(fixed)]
     retraining_time: Time,
     /// Links whose flow-control packets are lost.
     losing: BTreeSet<LinkId>,

@@ -43,7 +43,7 @@ pub(crate) const FLOWS_ROW: &str =
 pub(crate) const FEWEST_LOOKS: u64 = 20;
 
 /// A tree as the table shows it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 struct Row {
     time: Time,
     since: Time,
@@ -59,7 +59,7 @@ struct Row {
 type Key = (HostId, Option<HostId>);
 
 /// Picoseconds that a flow took part, in the measurement.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, fabricsim_state::Value)]
 struct Part {
     contributor: u64,
     victim: u64,
@@ -68,8 +68,9 @@ struct Part {
 
 /// Record of congestion trees, sampled at a fixed interval. The trees of a sample count until
 /// the next one: a tree begins with the first sample that has it, and ends with the first that does not.
-#[derive(Clone)]
+#[derive(Clone, fabricsim_state::State)]
 pub(crate) struct Trees {
+    #[state(fixed)]
     fill: Option<f64>,
     lanes: usize,
     interval: Time,

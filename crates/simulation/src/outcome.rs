@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::subnet::SubnetSummary;
 
 /// Status of a run at its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema, fabricsim_state::Value)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// Completed.

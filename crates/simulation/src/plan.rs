@@ -36,7 +36,7 @@ pub enum Stop {
 }
 
 /// Part of the plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, fabricsim_state::Value)]
 pub(crate) enum Stage {
     Start,
     WarmUp,
@@ -48,21 +48,26 @@ pub(crate) enum Stage {
 }
 
 /// A run in progress. `P` refers to its experiment; `B` observes it. A clone is an independent copy.
-#[derive(Clone)]
+#[derive(Clone, fabricsim_state::State)]
 pub struct Run<P, B = Recorder> {
+    #[state(fixed)]
     pub(crate) prepared: P,
     pub(crate) session: Session<B>,
     stage: Stage,
     /// Time between checkpoints.
+    #[state(fixed)]
     step: Time,
     pub(crate) status: Option<Status>,
     /// Measurement, once its begin is known.
     pub(crate) window: Option<(Time, Time)>,
+    #[state(each)]
     pub(crate) steady: Option<Steady>,
     pub(crate) trees: Trees,
     pub(crate) watch: DeadlockWatch,
+    #[state(fixed)]
     jobs: JobsToDo,
     /// Records of packets link by link, if the experiment asks for them and the observer can trace.
+    #[state(each)]
     pub(crate) packets: Option<Box<PacketTrace>>,
     /// True if it has ended because its programs have.
     pub(crate) has_ended_early: bool,
@@ -289,6 +294,16 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
         if self.prepared.experiment.run.drain == Drain::Empty {
             self.session.stop_traffic();
         }
+    }
+
+    /// Reports the part of the plan that a restored run is in.
+    pub(crate) fn report_phase(&self, control: &Control) {
+        control.enter(match self.stage {
+            Stage::Start | Stage::WarmUp | Stage::Steady => Phase::WarmUp,
+            Stage::Measurement => Phase::Measurement,
+            Stage::Drain => Phase::Drain,
+            Stage::Over => Phase::Done,
+        });
     }
 
     fn drain_limit(&self) -> Time {

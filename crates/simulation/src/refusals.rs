@@ -10,10 +10,12 @@ use fabricsim_units::Time;
 const PATIENCE: u64 = 16;
 
 /// The requests that hosts refuse, and the time since which they have been the same.
-#[derive(Clone)]
+#[derive(Clone, fabricsim_state::State)]
 pub(crate) struct Refusals {
+    #[state(fixed)]
     patience: Time,
     /// Longest time until a lost packet has been retransmitted once.
+    #[state(fixed)]
     once: Time,
     last: Vec<Refused>,
     progress: Option<u64>,

@@ -35,7 +35,7 @@ const SHOWN: usize = 3;
 type Queue = (u32, u32, Vl);
 
 /// An interval in which a queue continuously had a packet that could be sent.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 struct WaitingPeriod {
     head: PassedOver,
     since: Time,
@@ -46,7 +46,7 @@ struct WaitingPeriod {
 }
 
 /// The heads of queues at some times of the run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, fabricsim_state::Value)]
 pub(crate) struct Waiting {
     last: Time,
     /// Spells up to the last look.

@@ -11,7 +11,7 @@ use crate::refusals::Refusals;
 use crate::waiting::Waiting;
 
 /// Findings so far.
-#[derive(Clone)]
+#[derive(Clone, fabricsim_state::State)]
 pub(crate) struct DeadlockWatch {
     checkpoints: u64,
     /// Number of the checkpoint at which the fabric is searched next.
@@ -23,6 +23,7 @@ pub(crate) struct DeadlockWatch {
     /// True if everything has stopped because links or switches have failed.
     pub(crate) waits_for_lost: bool,
     /// True if lifetimes of packets end every cyclic dependency: then none is a deadlock.
+    #[state(fixed)]
     ends_cycles: bool,
     pub(crate) waiting: Waiting,
     pub(crate) refusals: Refusals,

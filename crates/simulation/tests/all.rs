@@ -3,6 +3,7 @@
 mod captured_headers;
 mod captures;
 mod characterisation;
+mod checkpoints;
 mod checks;
 mod closed_loop;
 mod common;

@@ -32,7 +32,9 @@ pub struct CongestionControl {
 }
 
 /// Algorithms of congestion control.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, fabricsim_state::Value,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum CongestionAlgorithm {
     /// Sources send as fast as they get credits.

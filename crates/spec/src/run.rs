@@ -190,7 +190,9 @@ impl Default for Measure {
 }
 
 /// Flows that are recorded on their own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, fabricsim_state::Value,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlowDetail {
     /// Every (source, destination) pair while there are at most 4096, else one flow per source.

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use crate::quantity::{Kind, QuantityError, parse, print, quantity_serde};
 
 /// An amount of data, in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, fabricsim_state::Value)]
 pub struct Bytes(pub u64);
 
 const KIND: Kind = Kind {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 macro_rules! identifier {
     ($(#[$doc:meta])* $name:ident($repr:ty)) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, fabricsim_state::Value)]
         #[serde(transparent)]
         pub struct $name(pub $repr);
 

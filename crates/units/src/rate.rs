@@ -5,7 +5,7 @@ use crate::Time;
 use crate::quantity::{Kind, QuantityError, parse, print, quantity_serde};
 
 /// A data rate after line encoding, in bits per second. Never zero.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, fabricsim_state::Value)]
 pub struct Rate(u64);
 
 const KIND: Kind = Kind {
@@ -80,7 +80,7 @@ quantity_serde!(Rate, "32 Gb/s", r"^\s*[0-9._]+\s*[kMGT]?[bB]/s\s*$");
 /// The time that a byte takes on a link, in picoseconds with 20 binary places: the form in which the hot path
 /// turns sizes into durations. Exact for every rate whose byte time is a multiple of 2^-20 ps; for the others a
 /// packet's duration is right to the picosecond up to 64 KiB.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, fabricsim_state::Value)]
 pub struct ByteTime(u64);
 
 const FRACTION: u32 = 20;

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use crate::quantity::{Kind, QuantityError, parse, print, quantity_serde};
 
 /// A point in simulated time or a duration, in picoseconds. The range is 213 days.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, fabricsim_state::Value)]
 pub struct Time(pub u64);
 
 const KIND: Kind = Kind {

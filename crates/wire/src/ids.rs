@@ -11,7 +11,7 @@ use crate::field::{Field, get, put};
 macro_rules! newtypes {
     ($($(#[$meta:meta])* $name:ident($integer:ty) $(hex $digits:literal)?;)*) => {
         $($(#[$meta])*
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, fabricsim_state::Value)]
         #[serde(transparent)]
         pub struct $name(pub $integer);
 

@@ -10,7 +10,7 @@ use crate::field::{Field, get, put};
 /// Packet sequence number: 24 bits, compared modulo 2^24 (IBA volume 1, section 9.7.1).
 ///
 /// It has no `Ord`, since the order of serial numbers is not transitive: use [`Psn::distance`] or [`Psn::is_before`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, fabricsim_state::Value)]
 #[serde(transparent)]
 pub struct Psn(u32);
 

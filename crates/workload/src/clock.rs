@@ -5,7 +5,7 @@ const PLACES: u32 = 32;
 
 /// A point in time with 32 binary places below the picosecond: intervals that are not whole picoseconds add up
 /// without drift (an error of 2^-33 ps a message).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, fabricsim_state::Value)]
 pub(crate) struct Clock(u128);
 
 impl Clock {

@@ -8,7 +8,7 @@ use crate::Message;
 use crate::closed::Queue;
 
 /// The caller's messages of one host.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, fabricsim_state::Value)]
 pub(crate) struct Injected {
     queue: Queue,
     /// Bytes offered within the window, by destination.

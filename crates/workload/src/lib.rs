@@ -73,7 +73,7 @@ pub struct HostGrid {
 }
 
 /// A message of a source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, fabricsim_state::Value)]
 pub struct Message {
     /// Time at which it was created.
     pub created: Time,

@@ -18,8 +18,9 @@ use crate::stream::MessageStream;
 ///
 /// Use: `next` returns the time of the next message; `take` takes it. At the end of a run [`Source::finish`] creates the
 /// messages that were due but never taken, so that [`Source::offered_bytes`] is exact.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub struct Source {
+    #[state(each)]
     streams: Box<[MessageStream]>,
     /// The window of [`Source::offered_bytes`].
     from: Time,
@@ -32,6 +33,7 @@ pub struct Source {
     /// Time at which the next message is created, if no stream is saturating; [`Time::MAX`] when all have ended.
     next: Time,
     /// Messages that follow from others, if there are any.
+    #[state(each)]
     closed: Option<Box<Closed>>,
     /// Messages of the caller, if there were any.
     injected: Option<Box<Injected>>,

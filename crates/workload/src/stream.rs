@@ -31,8 +31,9 @@ pub(crate) struct Entry {
 }
 
 /// A stream of messages of one source.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub(crate) struct MessageStream {
+    #[state(fixed)]
     entry: Arc<Entry>,
     process: Process,
     destinations: Random,
@@ -46,7 +47,9 @@ pub(crate) struct MessageStream {
     /// Bytes that it has offered within the window.
     pub(crate) offered: u64,
     /// Copies of what is in the entry, for the hot path.
+    #[state(fixed)]
     number: u16,
+    #[state(fixed)]
     saturating: bool,
 }
 

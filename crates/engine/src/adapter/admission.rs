@@ -7,7 +7,7 @@ use fabricsim_units::{HostId, Vl};
 
 /// Packets that have arrived and are not accepted. They keep their space in the input buffer, and those behind them on
 /// their virtual lane wait.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub(crate) struct AdmissionGate {
     /// Maximum number of pending responses of the host.
     limit: u32,
@@ -16,7 +16,7 @@ pub(crate) struct AdmissionGate {
 }
 
 /// A request that a host does not accept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, fabricsim_state::Value)]
 pub struct Refused {
     /// The host.
     pub host: HostId,

@@ -22,27 +22,34 @@ use super::pacing::NextToSend;
 use super::{AdmissionGate, Candidate, Endpoint, Pacing, PathChooser};
 
 /// The parts of an adapter besides its endpoint.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub(crate) struct Chain {
+    #[state(fixed)]
     pub(crate) id: HostId,
+    #[state(fixed)]
     pub(crate) port: u32,
     /// Application: creates the messages, and is notified of arrivals.
     pub(crate) app: Source,
     /// Congestion control, if there is any.
+    #[state(each)]
     pub(crate) pacing: Option<Box<Pacing>>,
     /// The first lane of the service class of each stream.
+    #[state(fixed)]
     pub(crate) service_classes: Arc<[u8]>,
     /// Packets sent so far.
     pub(crate) sent: u64,
     /// No more messages are opened.
     pub(crate) stopped: bool,
     /// The LIDs to which packets are sent, if hosts have several.
+    #[state(each)]
     pub(crate) paths: Option<Box<PathChooser>>,
     /// Turns of virtual lanes, if tables of weights arbitrate among them.
+    #[state(each)]
     pub(crate) vl_turns: Option<Box<VlTurns>>,
     /// True without congestion control and without tables of weights.
     pub(crate) is_plain: bool,
     /// Packets that wait to be accepted, if the number of pending responses is limited.
+    #[state(each)]
     pub(crate) admission: Option<Box<AdmissionGate>>,
 }
 

@@ -9,9 +9,11 @@ use super::mtu::Mtus;
 use super::{Candidate, Endpoint, NamedPath, OutgoingPacket};
 
 /// The endpoint of unacknowledged packets.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub(crate) struct DatagramEndpoint {
+    #[state(fixed)]
     host: HostId,
+    #[state(fixed)]
     mtus: Mtus,
     datagram: Datagram,
     arrived: Option<Arrival>,

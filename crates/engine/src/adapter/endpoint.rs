@@ -55,7 +55,7 @@ pub(crate) struct OutgoingPacket {
 }
 
 /// A message that was sent wholly, and acknowledged where the protocol acknowledges.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, fabricsim_state::Value)]
 pub(crate) struct Finished {
     /// The stream that it belongs to.
     pub(crate) stream: u16,

@@ -39,7 +39,7 @@ pub(crate) use queue_pairs::{QueuePairEndpoint, QueuePairRules, check as check_q
 pub(crate) use verbs::VerbsEndpoint;
 
 /// The protocol of an adapter.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub(crate) enum Protocol {
     /// Packets that are not acknowledged.
     Datagram(DatagramEndpoint),
@@ -48,6 +48,7 @@ pub(crate) enum Protocol {
     /// InfiniBand's reliable connections.
     QueuePairs(Box<QueuePairEndpoint>),
     /// A channel adapter that a program uses by verbs.
+    #[state(refuse = "channel adapters of programs (`adapter`)")]
     Verbs(Box<VerbsEndpoint>),
 }
 
@@ -73,7 +74,7 @@ macro_rules! with_endpoint {
 }
 
 /// A channel adapter with one port. Its sink is on the other side of its link.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub(crate) struct Adapter {
     pub(crate) chain: Chain,
     pub(crate) protocol: Protocol,

@@ -32,7 +32,7 @@ pub(crate) struct PacingRules {
 }
 
 /// Answer that is due to a source.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 struct Pending {
     ready: Time,
     answer: Feedback,
@@ -41,7 +41,7 @@ struct Pending {
 }
 
 /// Bytes of a flow in flight.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, fabricsim_state::Value)]
 struct InFlight {
     /// Bytes that are not acknowledged.
     bytes: u64,
@@ -50,20 +50,22 @@ struct InFlight {
 }
 
 /// Next user of an adapter's link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, fabricsim_state::Value)]
 pub(crate) enum NextToSend {
     Answers,
     Data,
 }
 
 /// Congestion control of an adapter: when its flows may send, and the pending feedback to sources.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub(crate) struct Pacing {
+    #[state(fixed)]
     host: HostId,
     pacer: AnyPacer,
     /// Of flows with a window.
     flights: Flows<InFlight>,
     destination: Destination,
+    #[state(fixed)]
     rules: Arc<PacingRules>,
     /// In order of readiness.
     answers: VecDeque<Pending>,

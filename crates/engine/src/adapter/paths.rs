@@ -4,15 +4,17 @@ use fabricsim_spec::PathChoice;
 use fabricsim_units::HostId;
 
 /// The LIDs to which a host sends.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub(crate) struct PathChooser {
+    #[state(fixed)]
     source: HostId,
     /// Number of LIDs of a destination: a power of two.
+    #[state(fixed)]
     paths: u8,
     choice: Choice,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 enum Choice {
     /// The next LID by destination.
     InTurn(Vec<u8>),

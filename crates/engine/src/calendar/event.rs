@@ -1,5 +1,5 @@
 /// Event at a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, fabricsim_state::Value)]
 pub(crate) struct Event {
     pub(crate) time: u64,
     /// Packet, kind and port in one word, so that an event is two words wherever it is copied.

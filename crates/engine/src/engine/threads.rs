@@ -19,13 +19,17 @@ const MEASURED: u64 = 64;
 const WORTH_A_START: u64 = 2000;
 
 /// The threads that may advance the partitions, and what they have to do.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, fabricsim_state::State)]
 pub(super) struct Threads {
+    #[state(fixed)]
     asked: u32,
+    #[state(fixed)]
     number: usize,
     /// Events of a window, for each thread, from which on they take part.
+    #[state(fixed)]
     worth: u64,
     /// They do in any case.
+    #[state(fixed)]
     always: bool,
     /// Calls of [`Engine::advance`], windows, and their events, so far.
     advances: u64,

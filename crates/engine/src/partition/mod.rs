@@ -38,11 +38,14 @@ pub(crate) enum Owner {
     Adapter(u32),
 }
 
-#[derive(Clone)]
+#[derive(Clone, fabricsim_state::State)]
 pub(crate) struct Partition<B> {
+    #[state(each)]
     pub(crate) switches: Table<Switch>,
+    #[state(each)]
     pub(crate) adapters: Vec<Adapter>,
     /// By port.
+    #[state(fixed)]
     pub(crate) owners: Table<Owner>,
     pub(crate) context: PartitionContext<Router, B, PartitionOutbox>,
     pub(crate) totals: Totals,
@@ -58,29 +61,37 @@ pub(crate) struct Partition<B> {
     /// True if there is nothing but [`PlainFeatures`] or, while routing is adaptive, [`AdaptiveFeatures`].
     is_plain: bool,
     /// Arrivals that are reported to adapters.
+    #[state(fixed)]
     arrival_filter: ArrivalFilter,
     /// True if hosts have admission control.
+    #[state(fixed)]
     has_admission_control: bool,
     /// Loads that its switches broadcast, if the routing uses them, and the time of the next broadcast.
     pub(crate) publisher: Option<Publisher>,
     pub(crate) publish_at: Time,
     /// True if there are other partitions.
+    #[state(fixed)]
     pub(crate) is_one_of_several: bool,
     /// Packets accepted in the current time step that are reported to adapters: adapters and numbers. They keep their slots until then.
     accepted: Vec<(u32, u32)>,
     /// Extension headers of the last one that was reported.
     extensions: ExtensionHeaders,
     /// True if hosts have a transport. Then a packet is delivered when its operation is visible.
+    #[state(fixed)]
     transported: bool,
     /// Sending ports whose links have failed.
     pub(crate) failed: FailedPorts,
     /// True if hosts lose packets that arrive: because of errors, or of their partition.
+    #[state(fixed)]
     refuses_arrivals: bool,
     /// Bit errors in switches, if there are any.
+    #[state(fixed)]
     switch_errors: Option<SwitchErrors>,
     /// P_Key tables, if there are partitions of InfiniBand.
+    #[state(fixed)]
     pub(crate) p_keys: Option<Arc<PKeys>>,
     /// True if switches check P_Keys.
+    #[state(fixed)]
     pub(crate) enforces_partitions: bool,
     /// Ports whose flow control is due in the current time step.
     controls: Vec<u32>,

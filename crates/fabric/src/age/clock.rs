@@ -4,7 +4,7 @@ use fabricsim_units::Time;
 ///
 /// The countdown is not kept as a number but as the time at which it expires. It stands still while inhibited; the
 /// time is then that of the tick that ends this, or never while packets of the previous epoch are there.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, fabricsim_state::Value)]
 pub(super) struct Clock {
     pub(super) timestamp: u8,
     pub(super) epoch: bool,

@@ -10,7 +10,7 @@ use std::fmt;
 /// | unused | 10 | always 0 |
 ///
 /// Between routers a packet carries only its age in bits 7:0.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, fabricsim_state::Value)]
 pub struct AgeHeader(pub u16);
 
 impl AgeHeader {

@@ -50,7 +50,7 @@ pub const TICKS: u64 = 512;
 /// The aging of one router: timestamp, epoch, inhibit flag and packet counters (table 2).
 ///
 /// Every call is preceded by [`Ager::advance`] to the time of the call. Calls of one time step may come in any order.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, fabricsim_state::Value)]
 pub struct Ager {
     clock: Clock,
     /// Packets that are in the router, by the epoch in which they arrived.

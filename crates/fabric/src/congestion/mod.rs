@@ -17,12 +17,12 @@ use fabricsim_units::{Time, Vl};
 use crate::Table;
 
 /// Detection of congestion at an output's lane; rules by (output, lane).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub enum Detection {
     /// InfiniBand: a threshold with hysteresis on the blocks that wait for the output in all input buffers together.
-    Output(Vec<Threshold>),
+    Output(#[state(each)] Vec<Threshold>),
     /// The same for each input buffer on its own; by (output, lane, input).
-    Buffer(Vec<Threshold>),
+    Buffer(#[state(each)] Vec<Threshold>),
     /// DCQCN: a probability that grows with the queue.
     Red(Red),
 }
@@ -56,11 +56,14 @@ pub struct DepartureEffect {
 }
 
 /// Congestion detector of a switch.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub struct Detector {
+    #[state(fixed)]
     ports: usize,
+    #[state(fixed)]
     lanes: usize,
     /// True if inputs are watched separately.
+    #[state(fixed)]
     by_input: bool,
     /// By (output, lane), or by (output, lane, input).
     places: Table<WaitingBlocks>,
@@ -71,11 +74,12 @@ pub struct Detector {
     /// Blocks of the largest packet so far.
     largest: u32,
     detection: Detection,
+    #[state(each)]
     starvation: Option<Starvation>,
 }
 
 /// Blocks that wait for an output and lane, of one input or of all.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, fabricsim_state::Value)]
 struct WaitingBlocks {
     /// Blocks.
     waiting: u32,

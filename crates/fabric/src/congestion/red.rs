@@ -2,7 +2,7 @@ use fabricsim_model::Random;
 
 /// Marking of DCQCN's congestion point: none up to `k_min`, all from `k_max` on, in between with a probability that
 /// grows to `p_max` (Zhu et al., SIGCOMM 2015, figure 5).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, fabricsim_state::Value)]
 pub struct RedRule {
     /// Queue up to which nothing is marked, in blocks.
     pub k_min: u32,
@@ -13,8 +13,9 @@ pub struct RedRule {
 }
 
 /// Marking by chance.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, fabricsim_state::State)]
 pub struct Red {
+    #[state(fixed)]
     rule: RedRule,
 }
 

@@ -5,11 +5,12 @@ use crate::Table;
 
 /// Credit starvation (InfiniBand Architecture Specification, annex A10): while an input buffer is filled to a threshold or more, the
 /// credits of packets that leave it are returned late, so that the sender at the other end slows down.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub struct Starvation {
     /// Blocks in each buffer, by (input, lane), and from how many on its credits are late.
     held: Table<u32>,
     from: Table<u32>,
+    #[state(fixed)]
     delay: CctEntry,
 }
 

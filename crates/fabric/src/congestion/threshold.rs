@@ -21,8 +21,9 @@ pub fn fill(capacity: u32, w: u8) -> u32 {
 }
 
 /// A lane in or out of the congested state, and its marking.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, fabricsim_state::State)]
 pub struct Threshold {
+    #[state(fixed)]
     rule: ThresholdRule,
     congested: bool,
     /// Eligible packets to send unmarked before the next mark.

@@ -33,7 +33,7 @@ const MODULUS: u16 = 4096;
 pub const WINDOW: u16 = MODULUS / 2;
 
 /// Content of a flow-control packet for a lane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, fabricsim_state::Value)]
 pub struct Credits {
     /// FCTBS: blocks that its sender has sent on the lane.
     pub total_blocks_sent: u16,

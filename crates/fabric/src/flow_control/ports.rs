@@ -13,7 +13,7 @@ pub const NO_ERRORS: u32 = u32::MAX - 1;
 /// last one that arrived; the sender at the other end gets them all at once as the packet arrives. That is the same as the counters
 /// of [`super::LaneCounters`]: CL - TBS are the blocks that were announced and not used. FCTBS brings back what data packets that were
 /// lost had used: the other end counts them as blocks that have left.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub struct FlowControl {
     period: Time,
     lane_count: usize,
@@ -22,7 +22,7 @@ pub struct FlowControl {
     ramps: RampPool,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, fabricsim_state::Value)]
 struct Port {
     /// Longest time between two flow-control packets while there is something to repeat.
     refresh: Time,
@@ -33,7 +33,7 @@ struct Port {
 }
 
 /// A lane of the input buffer of a port.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, fabricsim_state::Value)]
 struct Lane {
     /// `free` are the blocks that have left and that no flow-control packet which arrived has announced.
     space: LaneCredits,
@@ -50,7 +50,7 @@ struct Lane {
 }
 
 /// Content of a flow-control packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, fabricsim_state::Value)]
 pub(super) struct Announcement {
     /// Blocks that its receiver may send beyond those of the last one that arrived.
     pub(super) released: u32,

@@ -7,7 +7,7 @@ use fabricsim_units::Time;
 ///
 /// Bits fail independently. The distance to the next micropacket that fails is drawn once and counted down, so that packets
 /// without errors cost a subtraction. The draws depend only on the packets of this direction, in their order.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub struct RetryState {
     random: Random,
     /// One over the logarithm of the chance that a micropacket arrives.

@@ -7,7 +7,7 @@ use crate::control_schedule::ControlSchedule;
 use crate::{LaneCredits, Ramp, RampPool, Table};
 
 /// Pause frames of the ports of a partition: what is in their input buffers, and what the other ends have been told.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub struct PauseControl {
     lane_count: usize,
     ports: Table<Port>,
@@ -15,7 +15,7 @@ pub struct PauseControl {
     ramps: RampPool,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 struct Port {
     thresholds: PauseThresholds,
     /// Thresholds of the buffer at the other end of the link.
@@ -28,7 +28,7 @@ struct Port {
 }
 
 /// A packet that arrives at a limited sink, whose times are computed as the packet is sent.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, fabricsim_state::Value)]
 pub(super) struct Arrival {
     pub(super) at: Time,
     pub(super) lane: Vl,
@@ -37,7 +37,7 @@ pub(super) struct Arrival {
 }
 
 /// A lane of the input buffer of a port.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, fabricsim_state::Value)]
 struct Lane {
     space: LaneCredits,
     /// True if a frame has paused the other end.

@@ -23,7 +23,7 @@ pub use send::{hear_pause, send_pauses};
 pub const PAUSE_BYTES: u32 = 64 + 8 + 12;
 
 /// Thresholds of each lane of an input buffer, in blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, fabricsim_state::Value)]
 pub struct PauseThresholds {
     /// The buffer.
     pub capacity: u32,
@@ -34,7 +34,7 @@ pub struct PauseThresholds {
 }
 
 /// Content of a pause frame: lanes, a bit each.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, fabricsim_state::Value)]
 pub struct PauseFrame {
     /// Lanes that are paused from now on.
     pub paused: u16,

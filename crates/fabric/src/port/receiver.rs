@@ -1,7 +1,7 @@
 use fabricsim_units::{ByteTime, Time};
 
 /// The receiving side of a port, with its input buffer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub struct Receiver {
     /// Time of a byte on the link.
     pub byte_time: ByteTime,
@@ -18,7 +18,7 @@ pub struct Receiver {
 }
 
 /// Number of packets that a buffer can send to outputs at once.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub enum ReadPorts {
     /// The number of outputs.
     Unlimited,

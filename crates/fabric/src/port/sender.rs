@@ -4,7 +4,7 @@ use fabricsim_units::{ByteTime, Time, Vl};
 use crate::{Features, Outbox};
 
 /// Node at the other end of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, fabricsim_state::Value)]
 pub enum FarEnd {
     /// A switch of this partition: its port.
     Switch(u32),
@@ -29,7 +29,7 @@ impl FarEnd {
 }
 
 /// The sending side of a port: one direction of a link. Aligned so that its place in a table is found by a shift.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 #[repr(align(128))]
 pub struct Sender {
     /// Time until which a packet occupies the link.

@@ -10,19 +10,22 @@ use crate::age::{AgeHeader, AgeRrSelect, Ager};
 use crate::{Arena, Table};
 
 /// The aging of a switch's packets.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub(super) struct Aging {
     ager: Ager,
+    #[state(fixed)]
     select: AgeRrSelect,
     /// REQ_AGE_BIAS and RSP_AGE_BIAS of each port.
+    #[state(fixed)]
     bias: Table<[u8; 2]>,
     /// The first lane of responses.
+    #[state(fixed)]
     responses: u8,
     outputs: Table<Turns>,
 }
 
 /// State of an output's two arbitration policies; the input last served in turn is in [`super::queues`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, fabricsim_state::Value)]
 struct Turns {
     /// Grants so far, modulo 256.
     grants: u8,

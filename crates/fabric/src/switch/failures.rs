@@ -12,7 +12,7 @@ use crate::{AllFeatures, Outbox, PartitionContext};
 const LOAD: u32 = 1 << 28;
 
 /// State of an output.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, fabricsim_state::Value)]
 enum OutputState {
     #[default]
     Works,
@@ -23,7 +23,7 @@ enum OutputState {
 }
 
 /// Outputs of a switch, some of which have failed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub(super) struct Failures {
     outputs: Box<[OutputState]>,
     /// True if the whole switch has failed.

@@ -8,7 +8,7 @@ use super::Switch;
 use crate::{PartitionContext, Table};
 
 /// The delay, and the time at which the last packet left each queue.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub(super) struct HeadDelay {
     delay: Time,
     /// By queue: when the last byte of the packet that left last was out.

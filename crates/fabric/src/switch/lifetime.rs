@@ -33,8 +33,9 @@ pub struct LifetimeRules {
 }
 
 /// Deadlines of the packets of a switch.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub(super) struct Lifetimes {
+    #[state(fixed)]
     rules: LifetimeRules,
     /// By queue: time at which its head is discarded.
     deadlines: Table<Time>,
@@ -45,7 +46,7 @@ pub(super) struct Lifetimes {
     discards: Option<LossCause>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, fabricsim_state::Value)]
 struct Output {
     /// No later than the earliest deadline of its queues that are not empty.
     next_deadline: Time,
@@ -53,7 +54,7 @@ struct Output {
     look_at: Time,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, fabricsim_state::Value)]
 struct Lane {
     /// Packets discarded in a row by the head lifetime.
     discarded: u8,

@@ -65,7 +65,7 @@ const NO_PLACE: usize = usize::MAX;
 pub(super) const NO_INPUT: u16 = u16::MAX;
 
 /// An output port.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub(super) struct Output {
     /// Inputs with a request.
     pub(super) inputs: Bits,
@@ -99,7 +99,7 @@ impl Output {
 }
 
 /// Request of an input to an output, part of the output's row ([`super::rows`]). But for the turn, it is empty while no packet waits for the output.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, fabricsim_state::Value)]
 pub(super) struct Request {
     /// Lanes, a bit for each, with a packet for the output at the head of a queue.
     pub(super) lanes: u16,
@@ -111,7 +111,7 @@ pub(super) struct Request {
 }
 
 /// What an output remembers of an input between its requests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, fabricsim_state::Value)]
 pub(super) struct Turn {
     /// Lane last served.
     pub(super) last_lane: u8,

@@ -18,7 +18,7 @@ const NO_ROW: u16 = u16::MAX;
 const KEPT: usize = 4096;
 
 /// Rows of queues by input and lane.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub(super) struct QueueRows {
     queues: Table<Queue>,
     /// For each row and input the time at which the input port can be read again since the last missed turn of its request was counted; empty

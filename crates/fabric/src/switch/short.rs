@@ -4,7 +4,7 @@ use fabricsim_model::Lanes;
 use fabricsim_units::Vl;
 
 /// The short queues of a switch.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub(super) struct ShortQueues {
     /// Of each output, input and lane of its short queues: the one owed a turn for longest, or served longest ago, first.
     pub(super) queues: Box<[Vec<(u16, Vl)>]>,

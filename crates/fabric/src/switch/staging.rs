@@ -22,8 +22,9 @@ pub struct StagingRules {
 }
 
 /// The input buffers of a switch, and the space in its staging buffers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub(super) struct Staging {
+    #[state(fixed)]
     rules: StagingRules,
     inputs: Table<Input>,
     /// By input and lane.
@@ -35,7 +36,7 @@ pub(super) struct Staging {
 }
 
 /// An input port.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 struct Input {
     /// Time at which a packet can next be read from its buffers.
     readable_at: Time,
@@ -49,7 +50,7 @@ struct Input {
 }
 
 /// An input buffer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, fabricsim_state::Value)]
 struct Buffer {
     queue: Queue,
     /// Time since which its head lacks space in the staging buffer and nothing else; [`Time::MAX`] if it does not.
@@ -57,7 +58,7 @@ struct Buffer {
 }
 
 /// A packet that leaves a staging buffer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, fabricsim_state::Value)]
 struct Leaving {
     queue: usize,
     start: Time,

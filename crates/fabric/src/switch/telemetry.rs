@@ -6,7 +6,7 @@ use super::Switch;
 use crate::PartitionContext;
 
 /// Counters of a switch whose packets collect telemetry.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub(super) struct Telemetry {
     /// By output: bytes sent so far.
     sent: Vec<u64>,

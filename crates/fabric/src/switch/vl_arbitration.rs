@@ -21,7 +21,7 @@ fn queue_number(input: usize, lane: Vl) -> u32 {
 }
 
 /// State of an output.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 struct OutputTurns {
     lanes: VlTurns,
     /// Queue of each lane that was served last: its input and lane, as a number.
@@ -29,8 +29,9 @@ struct OutputTurns {
 }
 
 /// Arbitration of a switch.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub(super) struct VlArbitration {
+    #[state(each)]
     outputs: Vec<OutputTurns>,
     /// Lanes among which the packet that leaves next was chosen; 0 if it was not chosen among several.
     sendable: u16,

@@ -9,7 +9,7 @@ use crate::timeline::{Delivery, Timeline};
 use crate::{Histogram, RecorderConfig};
 
 /// From creation to delivery, in picoseconds, since the last call of [`BatchLatencies::take`].
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, fabricsim_state::Value)]
 pub(crate) struct BatchLatencies {
     delivered: Histogram<7>,
 }

@@ -16,7 +16,7 @@ use crate::timeline::{Delivery, Timeline};
 const MOST_BATCHES: usize = 2048;
 
 /// Packets created within the window, by their age in it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub(crate) struct Batches {
     grid: Grid<Batch>,
 }

@@ -18,14 +18,14 @@ use crate::{EntryName, Histogram, Latency, RecorderConfig, jain};
 ///
 /// The histogram of latencies is in [`Latencies`](super::latency::Latencies), whose sum it is a part of; fairness comes
 /// from the records of flows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub(crate) struct Entries {
     counts: Vec<EntryCounters>,
     /// Round trips of requests.
     trips: Vec<TripCounters>,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, fabricsim_state::Value)]
 struct EntryCounters {
     /// Packets and bytes delivered within the window.
     packets: u64,
@@ -40,7 +40,7 @@ struct EntryCounters {
     network: u128,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, fabricsim_state::Value)]
 struct TripCounters {
     /// Requests whose response was complete within the window.
     answered: u64,

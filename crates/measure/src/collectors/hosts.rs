@@ -24,7 +24,7 @@ pub const SATURATED: f64 = 0.98;
 
 /// Data that every host sent and received: counters within the window, series over the whole run (one for all hosts
 /// together if there are more than [`MOST_FLOWS`]).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub(crate) struct Hosts {
     counters: Vec<[u64; 4]>,
     injected: Cells<u64>,

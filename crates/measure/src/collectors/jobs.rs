@@ -11,7 +11,7 @@ use crate::timeline::Timeline;
 use crate::{JobName, RecorderConfig};
 
 /// Iterations of all jobs.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, fabricsim_state::Value)]
 pub(crate) struct Jobs {
     /// By job and iteration.
     iterations: Vec<Vec<Iteration>>,
@@ -20,7 +20,7 @@ pub(crate) struct Jobs {
     end: Time,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, fabricsim_state::Value)]
 struct Iteration {
     /// Time at which the first rank began.
     start: Time,

@@ -12,7 +12,7 @@ use crate::{Bucket, Histogram, Latency, RecorderConfig};
 
 /// Latencies and paths of the packets that were created within the window, of all flows together. Their exact mean and
 /// extremes follow from those of the flows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub(crate) struct Latencies {
     /// From creation to delivery, in picoseconds; quantiles to 2^-8 = 0.4 %. One for each entry, at least one.
     total: Vec<Histogram<7>>,

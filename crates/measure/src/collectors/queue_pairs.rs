@@ -75,7 +75,7 @@ pub struct QueuePairSummary {
 }
 
 /// Record of queue pairs.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, fabricsim_state::Value)]
 pub(crate) struct QueuePairs {
     messages: Messages,
 }

@@ -87,7 +87,7 @@ pub(crate) use report_to_each;
 macro_rules! declare {
     ([] $($(#[$attribute:meta])* $field:ident: $collector:ty => $summary:ty;)*) => {
         /// All collectors of a recorder.
-        #[derive(Clone, Debug)]
+        #[derive(Clone, Debug, fabricsim_state::State)]
         pub(crate) struct Collectors {
             $(pub(crate) $field: $collector,)*
         }

@@ -11,7 +11,7 @@ use crate::timeline::{Delivery, Timeline};
 use crate::{Batch, RecorderConfig};
 
 /// Packets by time of delivery, over the whole run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub(crate) struct Course {
     cells: Cells<Batch>,
     /// Sum at the last call of [`Course::take_batch`].

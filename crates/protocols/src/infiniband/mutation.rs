@@ -1,7 +1,7 @@
 //! Deliberate defects. Tests build them in, one at a time, and require that the checks detect them; elsewhere they do not exist.
 
 /// A defect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, fabricsim_state::Value)]
 pub(crate) enum Mutation {
     /// Requester: packets are sent during the time of an RNR NAK.
     SendWhileWaiting,

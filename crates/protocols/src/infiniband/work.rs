@@ -3,7 +3,7 @@
 use fabricsim_wire::ids::RKey;
 
 /// Remote memory of an operation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, fabricsim_state::Value)]
 pub struct Remote {
     /// Virtual address of the first byte.
     pub va: u64,
@@ -12,7 +12,7 @@ pub struct Remote {
 }
 
 /// Operation of a work request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, fabricsim_state::Value)]
 pub enum Verb {
     /// SEND to a receive request.
     Send,
@@ -51,7 +51,7 @@ impl Verb {
 }
 
 /// What the last packet of a message carries besides.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, fabricsim_state::Value)]
 pub enum Extra {
     /// Nothing.
     #[default]
@@ -63,7 +63,7 @@ pub enum Extra {
 }
 
 /// A work request of a send queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, fabricsim_state::Value)]
 pub struct Work {
     /// Identifier, for its completion.
     pub id: u64,
@@ -93,7 +93,7 @@ impl Work {
 }
 
 /// Outcome of a request: names and meaning of `ibv_wc_status`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, fabricsim_state::Value)]
 pub enum Status {
     /// `IBV_WC_SUCCESS`.
     #[default]
@@ -123,7 +123,7 @@ pub enum Status {
 }
 
 /// End of a work request of a send queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, fabricsim_state::Value)]
 pub struct Completion {
     /// [`Work::id`].
     pub id: u64,

@@ -9,7 +9,7 @@ use super::tally::Tally;
 use super::{Cid, Seq, Transfer};
 
 /// A connection at its target.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, fabricsim_state::Value)]
 pub(crate) struct Connection {
     pub(crate) from: HostId,
     pub(crate) cid: Cid,
@@ -37,11 +37,12 @@ const EMPTY: u32 = u32::MAX;
 
 /// Connections that are open. The index is open addressing with linear probing; it grows when a connection is opened,
 /// never for a packet.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub(crate) struct Connections {
     slots: Vec<Option<Connection>>,
     free: Vec<u32>,
     index: Vec<u32>,
+    #[state(fixed)]
     limit: u32,
     open: u32,
     most: Tally,

@@ -3,7 +3,7 @@
 use super::Seq;
 
 /// Kind of a packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, fabricsim_state::Value)]
 #[repr(u8)]
 pub enum Kind {
     /// A request: an operation on target memory.
@@ -20,7 +20,7 @@ pub enum Kind {
 }
 
 /// The rules by which a target treats a REQ (the header field of the paper's footnote 11).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, fabricsim_state::Value)]
 #[repr(u8)]
 pub enum Transfer {
     /// Delivered on arrival, without a connection.
@@ -39,7 +39,7 @@ pub enum Transfer {
 }
 
 /// Reason for which a REQ was rejected.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, fabricsim_state::Value)]
 #[repr(u8)]
 pub enum Reason {
     /// It was not.
@@ -58,7 +58,7 @@ pub enum Reason {
 }
 
 /// Flags of a packet, a bit each.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, fabricsim_state::Value)]
 pub struct Flags(pub u8);
 
 impl Flags {
@@ -103,7 +103,7 @@ impl Flags {
 }
 
 /// Connection identifier (CID): unique at its source. Those with the top bit set name a stream without connection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, fabricsim_state::Value)]
 pub struct Cid(pub u16);
 
 impl Cid {
@@ -121,7 +121,7 @@ impl Cid {
 }
 
 /// A packet's header without the two endpoints, in 16 bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, fabricsim_state::Value)]
 pub struct Header {
     /// Packet type.
     pub kind: Kind,

@@ -7,7 +7,7 @@ use fabricsim_units::{HostId, Time};
 use super::{Cid, Header, Kind, StreamId, Transfer};
 
 /// State of a connection identifier.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, fabricsim_state::Value)]
 enum Identifier {
     #[default]
     Free,
@@ -18,7 +18,7 @@ enum Identifier {
 }
 
 /// A connection that its stream has released.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, fabricsim_state::Value)]
 struct Closing {
     destination: HostId,
     /// FINs sent less FIN-ACKs received.
@@ -40,7 +40,7 @@ pub(crate) enum ClosingTimer {
 }
 
 /// All CIDs of a source.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, fabricsim_state::Value)]
 pub(crate) struct Identifiers {
     all: Box<[Identifier]>,
     /// The one that has been free for longest first: its old packets have had most time to leave the network.

@@ -5,7 +5,7 @@ use fabricsim_units::HostId;
 use super::{Flags, Header};
 
 /// Slot of a stream among the open streams of a source endpoint.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, fabricsim_state::Value)]
 pub struct StreamId(pub u16);
 
 /// Reports of a source endpoint.
@@ -29,7 +29,7 @@ pub trait TargetOutbox<P> {
 }
 
 /// An operation that came out of the reorder buffer or past it, for [`super::Target::visible`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, fabricsim_state::Value)]
 pub struct Ticket {
     /// The source.
     pub from: HostId,

@@ -7,7 +7,7 @@ use super::tally::Tally;
 use super::{Cid, Header, Seq, TargetOptions};
 
 /// {source, CID, SEQ}.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, fabricsim_state::Value)]
 struct Key(u64);
 
 impl Key {
@@ -18,7 +18,7 @@ impl Key {
 }
 
 /// A packet that waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, fabricsim_state::Value)]
 struct Entry<P> {
     key: Key,
     header: Header,
@@ -35,14 +35,17 @@ pub enum Refusal {
 }
 
 /// Packets that arrived ahead of sequence, of all connections.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, fabricsim_state::State)]
 pub struct ReorderBuffer<P> {
     ring: Box<[Option<Entry<P>>]>,
     cache: Box<[Option<Entry<P>>]>,
+    #[state(fixed)]
     capacity: u16,
     occupied: u16,
     cached: u16,
+    #[state(fixed)]
     without_cid: bool,
+    #[state(fixed)]
     leaks: bool,
     most: Tally,
     collisions: Tally,

@@ -6,7 +6,7 @@ use super::{Seq, SequenceSpace};
 const NONE: u16 = u16::MAX;
 
 /// The replay buffers of a connection, the oldest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, fabricsim_state::Value)]
 pub(crate) struct ReplayList {
     first: u16,
     last: u16,
@@ -19,7 +19,7 @@ impl Default for ReplayList {
 }
 
 /// One replay buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, fabricsim_state::Value)]
 struct Buffer {
     seq: Seq,
     next: u16,
@@ -29,7 +29,7 @@ struct Buffer {
 const FREE: Buffer = Buffer { seq: Seq(0), next: NONE, result: None };
 
 /// All replay buffers of a target.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, fabricsim_state::Value)]
 pub(crate) struct ReplayBuffers {
     buffers: Box<[Buffer]>,
     free: Vec<u16>,

@@ -1,7 +1,7 @@
 //! Sequence numbers of a few bits that wrap around.
 
 /// A sequence number (SEQ), reduced to the bits of its [`SequenceSpace`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, fabricsim_state::Value)]
 pub struct Seq(pub u16);
 
 /// The numbers of `bits` bits, compared by the shorter way around (as RFC 1982).

@@ -13,7 +13,7 @@ use super::tally::Tally;
 use super::{Cid, Header, Kind, OptionError, Seq, SequenceSpace, SourceOptions, Transfer};
 
 /// Counters of a source endpoint.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, fabricsim_state::Value)]
 pub struct SourceCounters {
     /// REQs sent, all copies.
     pub sent: Tally,
@@ -53,9 +53,11 @@ pub struct Outgoing<P> {
 /// Driving it: [`Source::open`] a stream, [`Source::offer`] packets while there is [`Source::has_room`], and again at each
 /// [`SourceOutbox::room`]; whenever the link is free, send [`Source::next`] (or choose among [`Source::candidates`]); hand
 /// answers to [`Source::arrive`]; call [`Source::expire`] at [`Source::wake_at`].
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, fabricsim_state::State)]
 pub struct Source<P> {
+    #[state(fixed)]
     pub(crate) options: SourceOptions,
+    #[state(fixed)]
     pub(crate) space: SequenceSpace,
     pub(crate) streams: Vec<SourceStream<P>>,
     /// Streams that are open, in the order in which they take turns.

@@ -8,7 +8,7 @@ use super::window::{State, Window};
 use super::{Cid, Flags, Header, Kind, Reason, SequenceSpace, Transfer};
 
 /// Ordering of the packets of a stream.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, fabricsim_state::Value)]
 pub enum Mode {
     /// Not at all.
     Unordered,
@@ -36,7 +36,7 @@ pub(crate) const SELECTIVE_WINDOW: u16 = 64;
 pub(crate) const SYNCHRONIZED_WINDOW: u16 = 128;
 
 /// A stream, open or not.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, fabricsim_state::Value)]
 pub(crate) struct SourceStream<P> {
     pub(crate) open: bool,
     pub(crate) destination: HostId,

@@ -4,7 +4,7 @@ use std::hash::{Hash, Hasher};
 
 /// An event counter. All counters compare equal, since they do not affect behaviour: states that differ only in them are
 /// one state to a model checker.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, fabricsim_state::Value)]
 pub struct Tally(u64);
 
 impl Tally {

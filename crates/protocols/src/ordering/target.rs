@@ -11,7 +11,7 @@ use super::tally::Tally;
 use super::{Flags, Header, Kind, OptionError, Reason, SequenceSpace, TargetOptions, Transfer};
 
 /// Counters of a target endpoint.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, fabricsim_state::Value)]
 pub struct TargetCounters {
     /// REQs received, all copies.
     pub received: Tally,
@@ -37,9 +37,11 @@ pub struct TargetCounters {
 ///
 /// Usage: hand REQs and FINs to [`Target::arrive`]; execute the operations that it delivers, in order, and report each with
 /// [`Target::visible`], at once or later. It has no timers.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, fabricsim_state::State)]
 pub struct Target<P> {
+    #[state(fixed)]
     pub(crate) options: TargetOptions,
+    #[state(fixed)]
     pub(crate) space: SequenceSpace,
     pub(crate) connections: Connections,
     pub(crate) reorder: ReorderBuffer<P>,

@@ -5,7 +5,7 @@ use fabricsim_units::Time;
 use super::{Reason, Seq, SequenceSpace};
 
 /// State of a packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, fabricsim_state::Value)]
 pub(crate) enum State {
     /// Not sent.
     #[default]
@@ -21,7 +21,7 @@ pub(crate) enum State {
 }
 
 /// A packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, fabricsim_state::Value)]
 pub(crate) struct Entry<P> {
     pub(crate) payload: Option<P>,
     pub(crate) sent_at: Time,
@@ -52,7 +52,7 @@ impl<P> Default for Entry<P> {
 
 /// A ring of packets. Positions count from the oldest packet that is unacknowledged, or of which a copy may still be in the
 /// network: so numbers are not reused while old ones can arrive.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, fabricsim_state::Value)]
 pub(crate) struct Window<P> {
     ring: Box<[Entry<P>]>,
     first: u16,

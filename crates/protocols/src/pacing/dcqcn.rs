@@ -39,7 +39,7 @@ impl DcqcnRules {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, fabricsim_state::Value)]
 struct Flow {
     /// Current and target rate, Mb/s.
     current: f64,
@@ -127,10 +127,12 @@ impl Flow {
 }
 
 /// The flows of a host.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub struct DcqcnSource {
+    #[state(fixed)]
     rules: Arc<DcqcnRules>,
     /// Rate of the host's link, Mb/s.
+    #[state(fixed)]
     line: f64,
     flows: Flows<Flow>,
     events: u64,

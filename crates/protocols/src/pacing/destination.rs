@@ -26,7 +26,7 @@ pub enum FeedbackMode {
 }
 
 /// Feedback of a destination to a source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, fabricsim_state::Value)]
 pub struct Feedback {
     /// The source.
     pub to: HostId,
@@ -37,8 +37,9 @@ pub struct Feedback {
 }
 
 /// Pending feedback of a host to the sources of received packets.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub struct Destination {
+    #[state(fixed)]
     feedback_mode: FeedbackMode,
     sources: BTreeMap<HostId, State>,
     /// Latest times at which packets must be acknowledged, in order, with their source and the number of its
@@ -47,7 +48,7 @@ pub struct Destination {
 }
 
 /// State of a source: packets without feedback so far.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, fabricsim_state::Value)]
 struct State {
     /// Time of the last notification.
     notified_at: Option<Time>,

@@ -1,7 +1,7 @@
 use super::FlowKey;
 
 /// Values by flow of a source, such as those of flows that are rate-limited: few, so they are kept in a list by key.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub struct Flows<F> {
     list: Vec<(FlowKey, F)>,
 }

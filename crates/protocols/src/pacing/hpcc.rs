@@ -26,7 +26,7 @@ impl HpccRules {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 struct Flow {
     /// W and W_c, bytes.
     window: f64,
@@ -51,14 +51,18 @@ impl HasRate for Flow {
 }
 
 /// The flows of a host.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub struct HpccSource {
+    #[state(fixed)]
     rules: Arc<HpccRules>,
     /// Rate of the host's link, Mb/s.
+    #[state(fixed)]
     line: f64,
     /// Bandwidth-delay product of the host's link, bytes: the first and the largest window.
+    #[state(fixed)]
     product: f64,
     /// W_AI, bytes.
+    #[state(fixed)]
     additive: f64,
     flows: Flows<Flow>,
     events: u64,

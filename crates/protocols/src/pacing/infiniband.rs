@@ -46,7 +46,7 @@ impl InfiniBandRules {
 }
 
 /// A flow since its index last changed by anything but the timer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, fabricsim_state::Value)]
 struct Flow {
     /// CCTI at `since`.
     index: u16,
@@ -101,10 +101,12 @@ impl Flow {
 }
 
 /// The flows of a host.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub struct InfiniBandSource {
+    #[state(fixed)]
     rules: Arc<InfiniBandRules>,
     /// The time of the largest packet on the host's link.
+    #[state(fixed)]
     mtu_time: Time,
     flows: Flows<Flow>,
     events: u64,

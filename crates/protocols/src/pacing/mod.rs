@@ -86,7 +86,7 @@ pub trait Pacer {
 }
 
 /// The algorithm of a source.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub enum AnyPacer {
     /// InfiniBand congestion control.
     InfiniBand(InfiniBandSource),

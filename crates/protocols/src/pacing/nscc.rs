@@ -41,7 +41,7 @@ impl NsccRules {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, fabricsim_state::Value)]
 struct Flow {
     /// Window in bytes.
     window: f64,
@@ -72,15 +72,21 @@ impl HasRate for Flow {
 }
 
 /// The flows of a host.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub struct NsccSource {
+    #[state(fixed)]
     rules: Arc<NsccRules>,
     /// Rate of the host's link, Mb/s.
+    #[state(fixed)]
     line: f64,
+    #[state(fixed)]
     largest: f64,
     /// Increases: proportional (alpha), fair, and of each period (eta).
+    #[state(fixed)]
     proportional: f64,
+    #[state(fixed)]
     fair: f64,
+    #[state(fixed)]
     eta: f64,
     flows: Flows<Flow>,
     events: u64,

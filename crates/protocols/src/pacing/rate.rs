@@ -29,7 +29,7 @@ pub(super) fn rate_of<F: HasRate>(flows: &mut Flows<F>, key: FlowKey, line: f64)
 }
 
 /// Reported rate of a flow with a window.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, fabricsim_state::Value)]
 pub(super) struct ReportedRate {
     /// Time up to which rates have been reported.
     since: Time,

@@ -51,7 +51,7 @@ impl SwiftRules {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, fabricsim_state::Value)]
 struct Flow {
     /// Window in packets.
     cwnd: f64,
@@ -71,10 +71,12 @@ impl HasRate for Flow {
 }
 
 /// The flows of a host.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub struct SwiftSource {
+    #[state(fixed)]
     rules: Arc<SwiftRules>,
     /// Rate of the host's link, Mb/s.
+    #[state(fixed)]
     line: f64,
     flows: Flows<Flow>,
     events: u64,

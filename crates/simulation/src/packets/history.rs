@@ -8,7 +8,7 @@ use fabricsim_units::{HostId, Time};
 const REMEMBERED: usize = 64;
 
 /// A time for which something occupied a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, fabricsim_state::Value)]
 pub(super) struct Occupied {
     pub(super) start: Time,
     pub(super) end: Time,
@@ -26,7 +26,7 @@ pub(super) struct Behind {
 }
 
 /// The last packets of a link, in order.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, fabricsim_state::Value)]
 pub(super) struct History {
     last: VecDeque<Occupied>,
 }

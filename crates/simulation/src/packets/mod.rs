@@ -32,7 +32,7 @@ pub fn check_packets(prepared: &Prepared, file: &str) -> Result<(), SpecError> {
 }
 
 /// A link that a chosen packet crosses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, fabricsim_state::Value)]
 pub(super) struct Hop {
     packet: Packet,
     /// Links before this one.
@@ -61,7 +61,7 @@ impl Hop {
 }
 
 /// How a packet came to where it is.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, fabricsim_state::Value)]
 struct Came {
     /// Time from which on it can be sent.
     ready: Time,
@@ -72,8 +72,9 @@ struct Came {
 }
 
 /// The records of a run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub(crate) struct PacketTrace {
+    #[state(fixed)]
     choices: Choices,
     /// What left by each sending port, and what came by it and was sent on.
     outputs: Vec<History>,
@@ -81,11 +82,15 @@ pub(crate) struct PacketTrace {
     /// Packets in switches: by source, number and switch.
     arrived: BTreeMap<(HostId, u32, SwitchId), Came>,
     hops: Vec<Hop>,
+    #[state(fixed)]
     limit: usize,
     missed: u64,
+    #[state(fixed)]
     router_delay: Time,
+    #[state(fixed)]
     stores: bool,
     /// Switches have a crossbar between queues, which inputs share.
+    #[state(fixed)]
     has_crossbar: bool,
     /// Simulated time between two looks at what crossed.
     slice: Time,

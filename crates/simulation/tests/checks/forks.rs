@@ -26,8 +26,24 @@ pub fn forked(text: &str, alone: &Outcome) -> Result<(), Failure> {
     let copied = to_the_end(run.clone());
     let compare = |outcome: &Outcome, what| first(partitions::same(alone, outcome, count), what, at);
     compare(&copied, "copy")?;
+    if let Some(resumed) = resumed(&run, &prepared) {
+        compare(&to_the_end(resumed), "run that continues from its state as bytes")?;
+    }
     compare(&to_the_end(run), "run that was copied")?;
     with_later_failures(&prepared, at).map_or(Ok(()), |outcome| compare(&outcome, "copy with failures"))
+}
+
+/// A fresh run of the experiment with the state of `run`, by way of bytes. None if the state cannot be written, which is so with a subnet
+/// manager only.
+fn resumed(run: &Running, prepared: &Prepared) -> Option<Running> {
+    let control = Control::default();
+    let mut resumed = Run::with_feed(Arc::new(prepared.clone()), &control);
+    let bytes = match run.save() {
+        Err(_) if prepared.experiment.subnet_manager.is_some() => return None,
+        bytes => bytes.unwrap_or_else(|refused| panic!("{refused}")),
+    };
+    resumed.restore(&bytes, &control).unwrap_or_else(|damaged| panic!("{damaged}"));
+    Some(resumed)
 }
 
 /// A run that begins without the failures after `at`, and is copied there with all of them. None if there are no such failures, or

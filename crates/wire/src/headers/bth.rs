@@ -6,6 +6,7 @@ use crate::record::record;
 record! {
     /// Base transport header (IBA volume 1, section 9.2). The pad count is not part of the meaning: it follows from the
     /// length of the payload.
+    #[derive(fabricsim_state::Value)]
     Bth, BthView, 12 {
         /// Service and operation; they decide which headers follow.
         opcode: Opcode = 0:0, 8;

@@ -6,6 +6,7 @@ use crate::record::record;
 
 record! {
     /// RDMA extended transport header: the remote memory of a WRITE or READ.
+    #[derive(fabricsim_state::Value)]
     Reth, RethView, 16 {
         /// Virtual address of the first byte.
         va: u64 = 0:0, 64;
@@ -32,6 +33,7 @@ record! {
 
 record! {
     /// Acknowledgement extended transport header.
+    #[derive(fabricsim_state::Value)]
     Aeth, AethView, 4 {
         /// Outcome of the request.
         syndrome: Syndrome = 0:0, 8;
@@ -42,6 +44,7 @@ record! {
 
 record! {
     /// Atomic acknowledgement extended transport header.
+    #[derive(fabricsim_state::Value)]
     AtomicAckEth, AtomicAckEthView, 8 {
         /// The value in memory before the operation.
         original: u64 = 0:0, 64;
@@ -50,6 +53,7 @@ record! {
 
 record! {
     /// Datagram extended transport header.
+    #[derive(fabricsim_state::Value)]
     Deth, DethView, 8 {
         /// Queue key that the receiver compares with its own.
         q_key: QKey = 0:0, 32;
@@ -60,6 +64,7 @@ record! {
 
 record! {
     /// Reliable datagram extended transport header.
+    #[derive(fabricsim_state::Value)]
     Rdeth, RdethView, 4 {
         /// End-to-end context of the receiver.
         ee_context: EeContext = 1:0, 24;
@@ -68,6 +73,7 @@ record! {
 
 record! {
     /// Extended reliable connected extended transport header.
+    #[derive(fabricsim_state::Value)]
     Xrceth, XrcethView, 4 {
         /// Shared receive queue of the receiver.
         srq: Srqn = 1:0, 24;
@@ -76,6 +82,7 @@ record! {
 
 record! {
     /// Immediate data: handed to the receiver's completion.
+    #[derive(fabricsim_state::Value)]
     ImmDt, ImmDtView, 4 {
         /// The value.
         data: u32 = 0:0, 32;
@@ -84,6 +91,7 @@ record! {
 
 record! {
     /// Invalidate extended transport header.
+    #[derive(fabricsim_state::Value)]
     Ieth, IethView, 4 {
         /// The key that the receiver makes invalid.
         r_key: RKey = 0:0, 32;

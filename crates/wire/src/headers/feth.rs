@@ -14,6 +14,7 @@ newtypes! {
 record! {
     /// Flush extended transport header (IBA volume 1, release 1.5, section 9.3; bit positions as in Linux'
     /// `drivers/infiniband/sw/rxe/rxe_hdr.h`).
+    #[derive(fabricsim_state::Value)]
     Feth, FethView, 4 {
         /// Extent of the flush.
         selectivity: SelectivityLevel = 3:2, 2;

@@ -143,7 +143,7 @@ pub enum OpcodeKind {
 }
 
 /// Opcode of BTH. Each of the 256 values is one; [`Opcode::kind`] divides them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, fabricsim_state::Value)]
 pub struct Opcode(pub u8);
 
 impl Opcode {

@@ -3,7 +3,7 @@
 use super::Operation;
 
 /// Transport service: the upper 3 bits of an opcode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, fabricsim_state::Value)]
 #[repr(u8)]
 pub enum Service {
     /// Reliable Connection.

@@ -9,7 +9,7 @@ use crate::ids::RKey;
 use crate::record::Record;
 
 /// Headers that name the receiver beside BTH.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, fabricsim_state::Value)]
 pub enum Address {
     /// The queue pair in BTH is enough.
     #[default]
@@ -25,7 +25,7 @@ pub enum Address {
 }
 
 /// Headers with an operation's arguments or results.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, fabricsim_state::Value)]
 pub enum Operands {
     /// The operation has none.
     #[default]
@@ -97,7 +97,7 @@ impl From<AtomicEth> for Operands {
 
 /// Transport headers of a packet: BTH and the extensions of its opcode. 64 bytes, so that it travels with a simulated
 /// packet by value.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, fabricsim_state::Value)]
 pub struct Headers {
     /// Base transport header.
     pub bth: Bth,

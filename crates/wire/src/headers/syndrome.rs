@@ -4,7 +4,7 @@ use super::{CreditCode, RnrTimer};
 use crate::field::{Field, get, put};
 
 /// Reason of a negative acknowledgement (IBA volume 1, table 47).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, fabricsim_state::Value)]
 pub enum NakCode {
     /// A packet is missing.
     PsnSequenceError,
@@ -21,7 +21,7 @@ pub enum NakCode {
 }
 
 /// Outcome of a request in AETH (IBA volume 1, section 9.7.5.2). Each of the 256 values is one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, fabricsim_state::Value)]
 pub enum Syndrome {
     /// Acknowledgement with end-to-end credits.
     Ack(CreditCode),

@@ -3,7 +3,7 @@
 use fabricsim_units::Time;
 
 /// End-to-end credits of a responder, as a code of 5 bits (table 48).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, fabricsim_state::Value)]
 pub struct CreditCode(u8);
 
 /// Credits of the codes 0 to 30. From code 2 on, they double every second step.
@@ -38,7 +38,7 @@ impl CreditCode {
 }
 
 /// Time that a requester waits after an RNR NAK, as a code of 5 bits (table 46).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, fabricsim_state::Value)]
 pub struct RnrTimer(u8);
 
 /// Times of the codes, in units of 10 us.

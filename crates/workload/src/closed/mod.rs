@@ -24,7 +24,7 @@ pub(crate) use requests::Requests;
 pub(crate) use shared::{RequestResponse, Role, Shared};
 
 /// A packet that a host has accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, fabricsim_state::Value)]
 pub struct Arrival {
     /// Sender.
     pub source: HostId,
@@ -37,7 +37,7 @@ pub struct Arrival {
 }
 
 /// Event for measurement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, fabricsim_state::Value)]
 pub enum Event {
     /// A request has its response.
     Answered {
@@ -53,7 +53,7 @@ pub enum Event {
 }
 
 /// Output of an arrival: the messages and events that follow.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, fabricsim_state::Value)]
 pub(crate) struct Out {
     /// Requests and messages of jobs.
     pub(crate) ready: Queue,
@@ -66,10 +66,12 @@ pub(crate) struct Out {
 }
 
 /// The closed-loop side of a host.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub(crate) struct Closed {
+    #[state(fixed)]
     shared: Arc<Shared>,
     /// Of the streams of requests that the host is a source of.
+    #[state(each)]
     requests: Vec<Requests>,
     /// Bytes that are missing of requests of several packets, by stream, requester and tag.
     parts: BTreeMap<(u16, HostId, u32), u64>,

@@ -6,13 +6,13 @@ use fabricsim_units::Time;
 use crate::Message;
 
 /// Messages by the time at which they are ready; those of equal time in order of insertion.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, fabricsim_state::Value)]
 pub(crate) struct Queue {
     heap: BinaryHeap<Reverse<Entry>>,
     pushed: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, fabricsim_state::Value)]
 struct Entry {
     order: (Time, u64),
     message: Message,

@@ -8,18 +8,22 @@ use crate::Message;
 use crate::stream::MessageStream;
 
 /// The requests of one stream of a host that have no response yet.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub(crate) struct Requests {
+    #[state(fixed)]
     pub(crate) stream: u16,
+    #[state(fixed)]
     shared: Arc<Shared>,
+    #[state(fixed)]
     host: HostId,
     /// With a window: the maximum number of requests.
+    #[state(fixed)]
     window: Option<u32>,
     open: BTreeMap<u32, Open>,
 }
 
 /// A request without its response.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, fabricsim_state::Value)]
 struct Open {
     created: Time,
     /// Bytes that are missing of its response; `None` before the first.

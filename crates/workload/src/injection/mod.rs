@@ -40,7 +40,7 @@ pub(crate) enum Timing {
 }
 
 /// State of a stream in its process.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub(crate) struct Process {
     /// Time at which the next message is created.
     pub(crate) clock: Clock,

@@ -7,7 +7,7 @@ use fabricsim_units::Time;
 use crate::programs::Step;
 
 /// A step in progress.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub(super) struct Active {
     /// Messages that have not left.
     pub(super) sends: u32,
@@ -47,7 +47,7 @@ impl Active {
 
 /// Bytes of messages for steps that have not begun, by step and sender, and the time at which the last have arrived, or will: that of
 /// messages on the same host is known before.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, fabricsim_state::Value)]
 pub(super) struct Early(BTreeMap<(u32, u32), (u64, Time)>);
 
 impl Early {

@@ -7,7 +7,7 @@ use super::MessageOf;
 use crate::ideal::duration;
 
 /// A message between ranks on the same host. Its times are known as it is sent, and may be later than now.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, fabricsim_state::Value)]
 pub(crate) struct LocalMessage {
     /// Number of the job.
     pub(super) job: u16,

@@ -73,7 +73,7 @@ pub(crate) struct Steps {
 const NO_RANK: u32 = u32::MAX;
 
 /// Sender, receiver and step of a message. On the wire they are its tag and the two hosts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, fabricsim_state::Value)]
 pub(crate) struct MessageOf {
     pub(crate) from: u32,
     pub(crate) to: u32,

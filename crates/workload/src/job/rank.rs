@@ -12,10 +12,13 @@ use crate::closed::{Event, Out};
 use crate::programs::After;
 
 /// State of a rank. Steps are counted through all iterations.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub(crate) struct Rank {
+    #[state(fixed)]
     job: Arc<Job>,
+    #[state(fixed)]
     steps: Steps,
+    #[state(fixed)]
     number: u32,
     /// The step that begins next.
     next: u32,

@@ -10,18 +10,23 @@ use crate::Arrival;
 use crate::closed::{Event, Out};
 
 /// The ranks of a host. Some begin when others end.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub(crate) struct Ranks {
+    #[state(fixed)]
     host: HostId,
+    #[state(each)]
     workers: Vec<Worker>,
+    #[state(each)]
     jobs: Vec<JobOnHost>,
 }
 
 /// A job that has ranks on the host.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 struct JobOnHost {
+    #[state(fixed)]
     job: Arc<Job>,
     /// The place of its first rank among the workers; the others follow.
+    #[state(fixed)]
     first: usize,
     /// Ranks that have not ended, and the end of the last one that has.
     left: usize,

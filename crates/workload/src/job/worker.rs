@@ -10,7 +10,7 @@ use super::{Job, MessageOf, Work};
 use crate::closed::Out;
 
 /// A rank of a job.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub(crate) enum Worker {
     /// Of a program.
     Steps(Rank),

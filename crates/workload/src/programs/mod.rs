@@ -27,7 +27,7 @@ use crate::error::ErrorLocation;
 use crate::{Problem, WorkloadError};
 
 /// Steps of a rank that must be complete before one begins.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, fabricsim_state::Value)]
 pub enum After {
     /// All that come before it.
     #[default]
@@ -38,7 +38,7 @@ pub enum After {
 
 /// A step of a rank. It is complete when its messages have left and those that it waits for have arrived; then the rank
 /// computes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, fabricsim_state::Value)]
 pub struct Step {
     /// Steps that must be complete before it begins.
     pub after: After,

@@ -22,7 +22,7 @@ pub(crate) enum Outcome {
 }
 
 /// The newest message of a stream.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, fabricsim_state::Value)]
 struct Record {
     /// Its number among the messages of its source.
     message: u32,
@@ -33,7 +33,7 @@ struct Record {
 }
 
 /// Bits, up to 64 of them in place.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 enum Bits {
     Few(u64),
     Many(Box<[u64]>),
@@ -70,7 +70,7 @@ impl Record {
 }
 
 /// Messages of which packets have arrived, by source and stream.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, fabricsim_state::Value)]
 pub(crate) struct Incoming {
     records: BTreeMap<(HostId, u16), Record>,
     unfinished: u64,

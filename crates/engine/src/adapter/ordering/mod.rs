@@ -23,7 +23,7 @@ pub use report::{HostTransport, transport_bytes, warnings};
 pub(crate) use rules::Rules as OrderingRules;
 
 /// Content of a request that has arrived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, fabricsim_state::Value)]
 struct Request {
     packet: Carried,
     number: u32,
@@ -34,7 +34,7 @@ struct Request {
 }
 
 /// Fields of a packet that are needed after its arrival.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, fabricsim_state::Value)]
 struct Carried {
     created: Time,
     injected: Time,
@@ -49,7 +49,7 @@ struct Carried {
 }
 
 /// A message that has not been acknowledged wholly.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, fabricsim_state::Value)]
 struct UnfinishedMessage {
     message: Message,
     /// Its number among the messages of this host; numbers wrap around.
@@ -75,7 +75,7 @@ impl UnfinishedMessage {
 }
 
 /// An operation in target memory.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, fabricsim_state::Value)]
 struct Execution {
     visible_at: Time,
     ticket: Ticket,
@@ -83,7 +83,7 @@ struct Execution {
 }
 
 /// Present requests of the state machines.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, fabricsim_state::Value)]
 struct RequestedActions {
     answers: VecDeque<(HostId, Header)>,
     deliveries: VecDeque<(Ticket, Request)>,
@@ -115,12 +115,16 @@ impl TargetOutbox<Request> for RequestedActions {
 }
 
 /// Both sides of the protocols at an adapter.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub(crate) struct OrderingEndpoint {
+    #[state(fixed)]
     host: HostId,
+    #[state(fixed)]
     rules: Arc<OrderingRules>,
+    #[state(fixed)]
     mtus: Mtus,
     /// Time of a packet of the MTU's size on this host's link.
+    #[state(fixed)]
     slot: Time,
     /// The payload of a request is its number in its message.
     source: Source<u32>,
@@ -144,7 +148,7 @@ pub(crate) struct OrderingEndpoint {
 }
 
 /// Counters that the state machines do not keep themselves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, fabricsim_state::Value)]
 struct Counts {
     /// Packets to this host that were lost.
     lost: u64,

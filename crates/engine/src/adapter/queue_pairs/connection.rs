@@ -13,7 +13,7 @@ use fabricsim_wire::ids::RKey;
 use super::rules::Rules;
 
 /// Counters of a queue pair over the whole run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, fabricsim_state::Value)]
 pub struct QueuePairCounters {
     /// Messages that were acknowledged wholly.
     pub messages: u64,
@@ -42,7 +42,7 @@ pub struct QueuePairCounters {
 }
 
 /// One end of a connection.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub(super) struct Connection {
     pub(super) peer: HostId,
     pub(super) slot: u32,
@@ -162,7 +162,7 @@ impl RequesterOutbox for RequesterReports<'_> {
 }
 
 /// Packets that have overtaken others of their queue pair.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, fabricsim_state::Value)]
 pub(super) struct Overtakers {
     held: Vec<(Psn, Packet, bool)>,
     /// Packets that were held and have been executed since, with the bytes of their payload, and whether these were in memory before.

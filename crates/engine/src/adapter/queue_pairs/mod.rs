@@ -26,7 +26,7 @@ pub use self::report::QueuePairReport;
 pub(crate) use self::rules::{Rules as QueuePairRules, check, out_of_order};
 
 /// A message that has not been acknowledged wholly.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, fabricsim_state::Value)]
 struct OpenMessage {
     message: Message,
     /// Work requests that have not ended: a message longer than a work request takes several.
@@ -36,10 +36,13 @@ struct OpenMessage {
 }
 
 /// The queue pairs of a host.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub(crate) struct QueuePairEndpoint {
+    #[state(fixed)]
     host: HostId,
+    #[state(fixed)]
     rules: Arc<QueuePairRules>,
+    #[state(fixed)]
     mtus: Mtus,
     connections: Vec<Connection>,
     /// Numbers of the connections by peer and slot, ascending.

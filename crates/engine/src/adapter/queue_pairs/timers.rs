@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use fabricsim_units::Time;
 
 /// Reason to wake a queue pair.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, fabricsim_state::Value)]
 pub(super) enum Timer {
     /// Its timer may have ended.
     Retry,
@@ -17,7 +17,7 @@ pub(super) enum Timer {
 }
 
 /// The next time of every reason, in order. A timer that is set anew keeps its entry, so a queue pair has one at a time.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, fabricsim_state::Value)]
 pub(super) struct Timers {
     heap: BinaryHeap<Reverse<(Time, u32, Timer)>>,
 }

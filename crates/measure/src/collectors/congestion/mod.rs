@@ -22,7 +22,7 @@ use crate::timeline::{Delivery, Timeline};
 
 /// Activity of congestion control. By flow, in order of (source, destination). The destination is `None` for all of a
 /// source: if an algorithm rate-limits a source as a whole, and if there are more than [`MOST_FLOWS`] flows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub(crate) struct Congestion {
     algorithm: CongestionAlgorithm,
     lanes: usize,

@@ -3,7 +3,7 @@
 use std::ops::AddAssign;
 
 /// Congestion record of a flow, within the window. Times are in picoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, fabricsim_state::Value)]
 pub(crate) struct FlowCongestion {
     /// Marked packets delivered (FECN).
     pub(crate) fecn: u64,
@@ -20,7 +20,7 @@ pub(crate) struct FlowCongestion {
 }
 
 /// The same in a bin of a series.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, fabricsim_state::Value)]
 pub(crate) struct FlowBin {
     pub(crate) becn: u64,
     pub(crate) rate_limited: u64,
@@ -30,7 +30,7 @@ pub(crate) struct FlowBin {
 }
 
 /// The whole fabric in a bin of a series, or within the window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, fabricsim_state::Value)]
 pub(crate) struct FabricCongestion {
     /// Packets marked.
     pub(crate) marked: u64,

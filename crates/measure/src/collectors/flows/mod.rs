@@ -27,8 +27,9 @@ const ANY: u32 = u32::MAX;
 /// Flows in the order of their first packets, with a sorted index per source. While there are at most
 /// [`MOST_FLOWS`] each has a histogram and a series. Pairs (in automatic mode), histograms and series are dropped,
 /// for good, when there are more: that depends on the pairs that occur, but not on their order or the partition.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub(crate) struct Flows {
+    #[state(fixed)]
     detail: FlowDetail,
     index: Vec<Vec<(u32, u32)>>,
     shortcut: Shortcut,
@@ -40,7 +41,7 @@ pub(crate) struct Flows {
 }
 
 /// Record of each flow while there are few, by its place.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 struct Each {
     histograms: Vec<FlowHistogram>,
     series: Cells<u64>,
@@ -48,7 +49,7 @@ struct Each {
 
 /// Rows of flows plus one by source and destination (by source alone if flows are): zero if there is none.
 /// Empty if it would be too large.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 struct Shortcut {
     places: Vec<u32>,
     per_source: usize,

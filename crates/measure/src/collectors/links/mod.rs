@@ -16,7 +16,7 @@ use crate::{RecorderConfig, Window};
 
 /// Use of every lane of every sending port within the window. The counters are arrays of integers so that they
 /// come zeroed from the system: a port that a partition never uses costs no memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub(crate) struct Links {
     lanes: usize,
     pub(crate) counters: Vec<LaneCounters>,
@@ -53,7 +53,7 @@ fn merge(mine: &mut Vec<u64>, theirs: &[u64]) {
 }
 
 /// Picoseconds busy and stalled per sending port (all lanes) and bin, over the whole run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 struct Series {
     busy: Grid<u64>,
     stalled: Grid<u64>,

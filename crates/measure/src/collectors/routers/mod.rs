@@ -19,7 +19,7 @@ const AGE_GROUPS: usize = 4;
 
 /// Counters of a sending port and lane. The first two count the packets on it, and so those of the buffer behind it;
 /// the others count the packets that a switch chooses for the port, by their input lane.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, fabricsim_state::Value)]
 struct RouterCounters {
     /// Flow-control units sent.
     flits: u64,
@@ -36,7 +36,7 @@ struct RouterCounters {
 }
 
 /// The counters of all sending ports within the window.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub(crate) struct Routers {
     /// Bytes of a flow-control unit.
     unit: u32,

@@ -18,7 +18,7 @@ use crate::timeline::Timeline;
 use crate::{Histogram, Latency, RecorderConfig};
 
 /// Amount over time, and its maximum.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, fabricsim_state::Value)]
 struct Level {
     /// Sum over time, in picoseconds.
     sum: u64,
@@ -33,7 +33,7 @@ impl AddAssign for Level {
 }
 
 /// Amount that a target holds since a time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, fabricsim_state::Value)]
 struct Held {
     since: Time,
     packets: u32,
@@ -41,7 +41,7 @@ struct Held {
 }
 
 /// Messages of a stream that were created within the window and are complete.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, fabricsim_state::Value)]
 pub(super) struct Messages {
     pub(super) count: u64,
     time: Moments,
@@ -68,7 +68,7 @@ impl Messages {
 }
 
 /// Record of transports.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 pub(crate) struct Transport {
     /// By stream.
     messages: Vec<Messages>,

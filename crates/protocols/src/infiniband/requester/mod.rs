@@ -17,7 +17,7 @@ use super::mutation::{Mutation, mutations};
 use super::{Completion, Status, Work, packets};
 
 /// Settings of a requester.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, fabricsim_state::Value)]
 pub struct RequesterOptions {
     /// Path MTU in bytes.
     pub mtu: u32,
@@ -71,7 +71,7 @@ pub trait RequesterOutbox {
 }
 
 /// A posted request.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, fabricsim_state::Value)]
 #[cfg_attr(test, derive(PartialEq, Hash))]
 struct Entry {
     work: Work,
@@ -93,7 +93,7 @@ impl Entry {
 }
 
 /// Requester of a reliable connection.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 #[cfg_attr(test, derive(PartialEq, Hash))]
 pub struct Requester {
     options: RequesterOptions,

@@ -9,7 +9,7 @@ use crate::infiniband::Remote;
 use crate::infiniband::mutation::Mutation;
 
 /// What a responder does with a packet that has overtaken others of its connection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, fabricsim_state::Value)]
 pub enum OutOfOrder {
     /// Drops it, and sends a NAK for the first missing one (IBA volume 1, section 9.7.4.1.2).
     #[default]
@@ -34,7 +34,7 @@ impl OutOfOrder {
 }
 
 /// A packet that is held.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, fabricsim_state::Value)]
 #[cfg_attr(test, derive(PartialEq))]
 struct Ahead {
     headers: Headers,
@@ -59,7 +59,7 @@ impl std::hash::Hash for Ahead {
 }
 
 /// Packets that are held, from the expected one on, which is `None`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, fabricsim_state::Value)]
 #[cfg_attr(test, derive(PartialEq, Hash))]
 pub(super) struct Held(VecDeque<Option<Ahead>>);
 

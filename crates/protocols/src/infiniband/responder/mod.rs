@@ -18,7 +18,7 @@ use super::{Extra, Received, Remote};
 pub use self::held::OutOfOrder;
 
 /// Settings of a responder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, fabricsim_state::Value)]
 pub struct ResponderOptions {
     /// Path MTU in bytes.
     pub mtu: u32,
@@ -48,7 +48,7 @@ pub enum Access {
 }
 
 /// A receive request that a message has taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, fabricsim_state::Value)]
 pub struct Receive {
     /// Its identifier.
     pub id: u64,
@@ -151,7 +151,7 @@ impl ResponderOutbox for Ignored {
 }
 
 /// A message of several packets that is being received.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, fabricsim_state::Value)]
 #[cfg_attr(test, derive(Hash))]
 enum Message {
     Send { receive: Receive, offset: u32 },
@@ -159,7 +159,7 @@ enum Message {
 }
 
 /// An executed RDMA READ or atomic operation.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, fabricsim_state::Value)]
 #[cfg_attr(test, derive(PartialEq, Hash))]
 struct Executed {
     first: Psn,
@@ -169,7 +169,7 @@ struct Executed {
 }
 
 /// A response that is to be sent.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, fabricsim_state::Value)]
 #[cfg_attr(test, derive(PartialEq))]
 struct Answer {
     psn: Psn,
@@ -188,7 +188,7 @@ impl std::hash::Hash for Answer {
 }
 
 /// What a response tells besides.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, fabricsim_state::Value)]
 #[cfg_attr(test, derive(PartialEq, Hash))]
 enum Content {
     Nothing,
@@ -203,7 +203,7 @@ enum Content {
 }
 
 /// Responder of a reliable connection.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 #[cfg_attr(test, derive(PartialEq, Hash))]
 pub struct Responder {
     options: ResponderOptions,

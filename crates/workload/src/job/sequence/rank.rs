@@ -11,10 +11,13 @@ use crate::job::active::{Active, Early};
 use crate::job::{Job, MessageOf};
 
 /// State of a rank. Steps are counted through all iterations.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::State)]
 pub(crate) struct SequenceRank {
+    #[state(fixed)]
     job: Arc<Job>,
+    #[state(fixed)]
     plan: Arc<Plan>,
+    #[state(fixed)]
     number: u32,
     iteration: u32,
     tracks: [Track; TRACKS],
@@ -27,7 +30,7 @@ pub(crate) struct SequenceRank {
     computed: Time,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, fabricsim_state::Value)]
 struct Track {
     /// Place of its next action, or the one in progress, in the plan's track.
     place: usize,
