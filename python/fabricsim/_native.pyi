@@ -16,6 +16,7 @@ __all__ = [
     "Routes",
     "Session",
     "Simulation",
+    "SteppedRun",
     "Trace",
     "VerbsAdapter",
     "VerbsCallError",
@@ -254,6 +255,42 @@ class Simulation:
 
         `capture`: the file that the experiment's capture is written to; by default none is. `only`: the run ends with
         the capture. `cores`: cores that it may use if the experiment does not say how many threads it has."""
+
+@final
+class SteppedRun:
+    """One run of an experiment, in steps of simulated time. Times are in picoseconds."""
+
+    def __new__(
+        cls,
+        text: str,
+        file: str,
+        base: str,
+        overrides: list[tuple[str, str]],
+        control: Control,
+        memory: int | None = None,
+        cores: int = 1,
+    ) -> SteppedRun:
+        """As `Simulation`; `cores` as in `Simulation.run`."""
+
+    def experiment(self) -> tuple[str, list[str]]:
+        """The experiment with its defaults, as JSON, and the files that it names, relative to its own."""
+
+    def save(self) -> bytes:
+        """The state of the run. Raises `NativeError` with the features of the run that have none."""
+
+    def restore(self, bytes: bytes) -> None:
+        """Gives the run, at its start, the state that another one of the same experiment wrote. Raises `NativeError` if
+        the bytes are not such a state."""
+
+    def now(self) -> int:
+        """The time of the run."""
+
+    def advance_to(self, until: int) -> bool:
+        """Goes on until a time, or to the end if no event is left. False if the run has ended, or its control was
+        cancelled."""
+
+    def result(self) -> Outcome:
+        """Ends the run. Returns its results so far."""
 
 @final
 class Session:

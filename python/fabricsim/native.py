@@ -9,6 +9,7 @@ import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 from fabricsim.errors import InputError, NativeMissingError
@@ -76,14 +77,20 @@ def build() -> str:
     It is the linker's note `NT_GNU_BUILD_ID` in an ELF file of 64 bits: two builds have the same only if all bytes of
     their code are the same.
     """
-    spec = importlib.util.find_spec("fabricsim._native")
-    if spec is None or spec.origin is None:
+    path = module_file()
+    if path is None:
         return ""
     try:
-        with open(spec.origin, "rb") as file:
+        with path.open("rb") as file:
             return build_id(file)[:12]
     except (OSError, struct.error):
         return ""
+
+
+def module_file() -> Path | None:
+    """File of the compiled module; None if there is none."""
+    spec = importlib.util.find_spec("fabricsim._native")
+    return None if spec is None or spec.origin is None else Path(spec.origin)
 
 
 def build_id(file: BinaryIO) -> str:

@@ -35,6 +35,17 @@ class NativeSimulation(Protocol):
     def run(self, capture: str | None = None, only: bool = False, cores: int = 1) -> NativeOutcome: ...
 
 
+class NativeSteppedRun(Protocol):
+    """See `_native.SteppedRun`."""
+
+    def experiment(self) -> tuple[str, list[str]]: ...
+    def save(self) -> bytes: ...
+    def restore(self, bytes: bytes) -> None: ...
+    def now(self) -> int: ...
+    def advance_to(self, until: int) -> bool: ...
+    def result(self) -> NativeOutcome: ...
+
+
 class NativeSession(Protocol):
     """See `_native.Session`."""
 
@@ -333,6 +344,16 @@ class Native(Protocol):
         control: NativeControl,
         memory: int | None = None,
     ) -> NativeSimulation: ...
+    def SteppedRun(  # noqa: N802 - a class
+        self,
+        text: str,
+        file: str,
+        base: str,
+        overrides: Overrides,
+        control: NativeControl,
+        memory: int | None = None,
+        cores: int = 1,
+    ) -> NativeSteppedRun: ...
     def Session(  # noqa: N802 - a class
         self,
         text: str,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fabricsim import cores
+from fabricsim.checkpoint import Checkpoints, folder_of, require_none
 from fabricsim.errors import InputError, InterruptedBuildError, StoreError
 from fabricsim.memory import Allowance, allowance
 from fabricsim.native import POLL_S, bad_input, native
@@ -78,6 +79,8 @@ def run(
     memory: str | int | Allowance | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     stop: Callable[[], bool] | None = None,
+    checkpoint: str | None = None,
+    resume: str | Path | None = None,
 ) -> Result:
     """Runs an experiment.
 
@@ -94,29 +97,61 @@ def run(
         memory: most memory of the process, such as "16 GiB"; by default what the machine has.
         on_progress: called about ten times a second. In a notebook, without it, a bar shows the progress.
         stop: called about ten times a second; the run is interrupted when it returns True.
+        checkpoint: simulated time between two checkpoints, such as "10 us": the state of the run goes to a file beside
+            the run folder, `out.checkpoint`, from which it continues after its process was killed.
+        resume: the checkpoint from which the run continues, with the same experiment. The results are those of a run
+            from the start. By default `out` is the folder beside it, and checkpoints are written at its interval.
 
     Raises:
         InputError: the experiment is wrong or does not fit into memory, or the folder exists, is in use, or cannot be
-            written (before the run starts).
+            written (before the run starts); or the run has no checkpoints, or this is not one of this run.
+        StoreError: a checkpoint is damaged, or cannot be written.
         InterruptedBuildError: `stop` returned True while the network was built.
         NotStoredError: the folder could not be written after the run; the results went to another one.
     """
     experiment = as_experiment(experiment, set)
     allowed = allowance(memory)
+    out = folder_of(resume) if out is None and resume is not None else out
     reservation = None if out is None else Reservation(out, force=force)
     try:
+        checkpoints = _checkpoints(out, checkpoint, resume, force=force)
         file = None if reservation is None else _capture_file(experiment)
         into = None if reservation is None or file is None else reservation.staging / file
         with bad_input(), _progress(experiment.name, on_progress) as shown:
-            watch = Watch(experiment, allowed, shown, stop, capture=into)
+            watch = Watch(experiment, allowed, shown, stop, capture=into, checkpoints=checkpoints)
             outcome = watch.outcome()
         result = result_of(experiment, outcome, watch.wall_s, watch.stopped)
         if file is not None and (report := outcome.capture()) is not None:
             result.manifest["capture"] = {"file": file, **json.loads(report)}
-        return result if reservation is None else stored(result, reservation)
+        result = result if reservation is None else stored(result, reservation)
+        if checkpoints is not None and outcome.status != "interrupted":
+            checkpoints.remove()
+        return result
     finally:
         if reservation is not None:
             reservation.discard()
+
+
+def _checkpoints(
+    out: str | Path | None, checkpoint: str | None, resume: str | Path | None, *, force: bool
+) -> Checkpoints | None:
+    """The checkpoints of a run, if it has any."""
+    if checkpoint is None and resume is None:
+        return None
+    every = None
+    if checkpoint is not None:
+        with bad_input():
+            every = native().parse_time(checkpoint)
+        if every == 0:
+            raise InputError(f"checkpoint = {checkpoint}: must be more than 0 s")
+    if out is None:
+        raise InputError("checkpoint: the file is beside the run folder: give `out`")
+    if resume is not None:
+        return Checkpoints.resumed(Path(resume), out, every)
+    assert every is not None
+    if not force:
+        require_none(out)
+    return Checkpoints(out, every, cores.available())
 
 
 @contextmanager
@@ -199,8 +234,10 @@ class Watch:
         *,
         capture: Path | None = None,
         only: bool = False,
+        checkpoints: Checkpoints | None = None,
     ) -> None:
         self._experiment = experiment
+        self._checkpoints = checkpoints
         self._capture = capture
         self._only = only
         self._allowed = allowed
@@ -221,16 +258,22 @@ class Watch:
 
     @property
     def wall_s(self) -> float:
-        """Seconds of wall time that the simulation took once its network was built."""
-        return self._ended - self._begun
+        """Seconds of wall time that the simulation took once its network was built, in all processes."""
+        before = 0.0 if self._checkpoints is None else self._checkpoints.wall_s
+        return before + self._ended - self._begun
 
     def _simulate(self) -> NativeOutcome:
         """Builds the simulation and runs it to its end; in a thread."""
         arguments = self._experiment.arguments()
+        if self._checkpoints is not None:
+            return self._checkpoints.simulate(arguments, self._control, self._allowed.estimate, self._start_clock)
         simulation = native().Simulation(*arguments, self._control, self._allowed.estimate)
-        self._begun = time.monotonic()
+        self._start_clock()
         capture = None if self._capture is None else str(self._capture)
         return simulation.run(capture, self._only, cores.available())
+
+    def _start_clock(self) -> None:
+        self._begun = time.monotonic()
 
     def _work(self) -> None:
         try:

@@ -4,6 +4,7 @@
 #![allow(clippy::needless_pass_by_value, reason = "PyO3 extracts arguments into owned values")]
 
 mod captures;
+mod checkpoints;
 mod jobs;
 mod mpi;
 mod ordering;
@@ -314,6 +315,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CancelledError", module.py().get_type::<CancelledError>())?;
     module.add_class::<Control>()?;
     module.add_class::<Simulation>()?;
+    module.add_class::<checkpoints::SteppedRun>()?;
     module.add_class::<session::Session>()?;
     module.add_class::<programs::Programs>()?;
     module.add_class::<mpi::MpiPrograms>()?;

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from fabricsim.checkpoint import folder_of
 from fabricsim.cli.console import output
 from fabricsim.cli.interrupt import Interrupt
 from fabricsim.cli.pictures import Drawing, FormatOption, LabelOption, StyleOption, WidthOption, drawing_if
@@ -43,6 +45,21 @@ Threads = Annotated[
     ),
 ]
 
+Checkpoint = Annotated[
+    str | None,
+    typer.Option(
+        "--checkpoint",
+        metavar="EVERY",
+        help="Write the state of the run to FOLDER.checkpoint at multiples of a simulated time, such as '10 us'.",
+    ),
+]
+Resume = Annotated[
+    Path | None,
+    typer.Option(
+        "--resume", metavar="CHECKPOINT", help="Continue the run of the same experiment that wrote this file."
+    ),
+]
+
 
 def run(
     file: ExperimentFile,
@@ -63,6 +80,8 @@ def run(
     style: StyleOption = "screen",
     width: WidthOption = None,
     label: LabelOption = None,
+    checkpoint: Checkpoint = None,
+    resume: Resume = None,
 ) -> None:
     """Run an experiment, print a short table, write a run folder."""
     pictures = drawing_if(plot, "--plot", style, width, label, format)
@@ -72,6 +91,8 @@ def run(
     sums = check_by(by, experiment)
     warnings = warn(experiment)
     if seeds is not None:
+        if checkpoint is not None or resume is not None:
+            raise InputError("--seeds: checkpoints are those of one run: give --seed")
         from fabricsim.cli.repeated import run_repeated  # noqa: PLC0415 - most runs are single
 
         run_repeated(
@@ -86,24 +107,8 @@ def run(
             by=sums,
         )
         return
-    failed: NotStoredError | None = None
-    with Interrupt() as interrupt:
-        try:
-            with run_progress() as on_progress:
-                result = in_folder(
-                    out,
-                    experiment.name,
-                    lambda folder: run_experiment(
-                        experiment,
-                        out=folder,
-                        force=force,
-                        memory=memory,
-                        on_progress=on_progress,
-                        stop=interrupt.asked,
-                    ),
-                )
-        except NotStoredError as error:
-            failed, result = error, error.result
+    place = folder_of(resume) if out is None and resume is not None else out
+    result, failed = _run(experiment, place, force=force, memory=memory, checkpoint=checkpoint, resume=resume)
     found = SumsOf(result, sums)
     unreached = _print(experiment, result, warnings, found, bound=bound, json=json)
     if failed is not None:
@@ -113,6 +118,36 @@ def run(
     _finish(result, json, pictures, list(found.tables))
     if found.unknown is not None:
         raise found.unknown
+
+
+def _run(
+    experiment: Experiment,
+    out: Path | None,
+    *,
+    force: bool,
+    memory: str | None,
+    checkpoint: str | None,
+    resume: Path | None,
+) -> tuple[Result, NotStoredError | None]:
+    """The results, and the reason if they are not in their folder."""
+    with Interrupt() as interrupt, run_progress() as on_progress:
+
+        def work(folder: Path) -> Result:
+            return run_experiment(
+                experiment,
+                out=folder,
+                force=force,
+                memory=memory,
+                on_progress=on_progress,
+                stop=interrupt.asked,
+                checkpoint=checkpoint,
+                resume=resume,
+            )
+
+        try:
+            return in_folder(out, experiment.name, work), None
+        except NotStoredError as error:
+            return error.result, error
 
 
 def _print(
