@@ -266,7 +266,9 @@ class Watch:
         """Builds the simulation and runs it to its end; in a thread."""
         arguments = self._experiment.arguments()
         if self._checkpoints is not None:
-            return self._checkpoints.simulate(arguments, self._control, self._allowed.estimate, self._start_clock)
+            return self._checkpoints.simulate(
+                arguments, self._control, self._allowed.estimate, self._start_clock
+            )
         simulation = native().Simulation(*arguments, self._control, self._allowed.estimate)
         self._start_clock()
         capture = None if self._capture is None else str(self._capture)

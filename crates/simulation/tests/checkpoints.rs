@@ -117,11 +117,11 @@ fn damaged_states_do_not_panic() {
     let mut refused = 0;
     for at in 0..bytes.len() {
         assert!(target.restore(&bytes[..at], &control).is_err(), "{at} of {} bytes", bytes.len());
-        for with in [0x01, 0xff] {
-            bytes[at] ^= with;
-            refused += usize::from(target.restore(&bytes, &control).is_err());
-            bytes[at] ^= with;
-        }
+        // A number becomes a little larger, or much.
+        let with = 1 << (at % 8);
+        bytes[at] ^= with;
+        refused += usize::from(target.restore(&bytes, &control).is_err());
+        bytes[at] ^= with;
     }
     assert!(refused > 100, "{refused}");
     target.restore(&bytes, &control).unwrap();
