@@ -19,8 +19,8 @@ pub struct Exchange<L> {
     next: [Vec<AtomicU64>; 2],
     /// The number of windows after which all threads stop.
     last: AtomicU64,
-    #[cfg(feature = "loom")]
-    defect: Option<Defect>,
+    /// Sets of boxes that windows use in turn: two.
+    sets: u64,
 }
 
 /// The partitions of a thread.
@@ -99,8 +99,7 @@ impl<L> Exchange<L> {
             boxes: (0..2 * partitions * partitions).map(|_| Mutex::new(Vec::new())).collect(),
             next: [atomics(), atomics()],
             last: AtomicU64::new(u64::MAX),
-            #[cfg(feature = "loom")]
-            defect: None,
+            sets: 2,
         }
     }
 
@@ -178,11 +177,7 @@ impl<L> Exchange<L> {
     }
 
     fn parity(&self, windows: u64) -> usize {
-        #[cfg(feature = "loom")]
-        if self.defect == Some(Defect::OneSetOfBoxes) {
-            return 0;
-        }
-        (windows % 2) as usize
+        (windows % self.sets) as usize
     }
 }
 
@@ -200,10 +195,10 @@ pub enum Defect {
 impl<L> Exchange<L> {
     /// The exchange with a defect.
     pub fn with(mut self, defect: Defect) -> Self {
-        if defect == Defect::RelaxedBarrier {
-            self.barrier.arrive_relaxed();
+        match defect {
+            Defect::OneSetOfBoxes => self.sets = 1,
+            Defect::RelaxedBarrier => self.barrier.arrive_relaxed(),
         }
-        self.defect = Some(defect);
         self
     }
 }

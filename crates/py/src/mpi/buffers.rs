@@ -70,7 +70,7 @@ impl Kept {
     }
 }
 
-fn slice<'py>(py: Python<'py>, (offset, length): (usize, usize)) -> Bound<'py, PySlice> {
+fn slice(py: Python<'_>, (offset, length): (usize, usize)) -> Bound<'_, PySlice> {
     PySlice::new(py, offset as isize, (offset + length) as isize, 1)
 }
 
