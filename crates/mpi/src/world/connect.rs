@@ -160,7 +160,7 @@ impl World {
         self.take_region_as(env, rank, length, false)
     }
 
-    /// Takes a region for a READ. Its packets carry the bytes only if somebody looks at them.
+    /// Takes a region for a READ. Its packets carry the bytes only if the run has a capture.
     pub(super) fn take_region_of_read(
         &mut self,
         env: &mut dyn Environment,

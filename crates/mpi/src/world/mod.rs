@@ -226,7 +226,7 @@ impl World {
         Ok(Self { options, queues, copy, ranks, is_direct, noted, log, failure: None })
     }
 
-    /// Lets packets of READs carry no bytes, for runs in which nobody looks at them: the data goes from buffer to buffer when a READ has ended. The
+    /// Lets packets of READs carry no bytes, for runs without a capture: the data goes from buffer to buffer when a READ has ended. The
     /// sender's buffer is its own until the FIN, so it is the same data.
     #[must_use]
     pub fn without_content(self) -> Self {
