@@ -188,6 +188,8 @@ print(estimate / (peak - before))
         [
             ("topology", "{ single-switch = { hosts = 1000 } }"),
             ("switch", "{ queueing = 'voq', virtual_lanes = 8 }"),
+            # Outputs of a large switch have queues only while packets wait for them, and the estimate counts all.
+            ("traffic.0.load", "0.9"),
         ],
     ],
 )

@@ -24,7 +24,8 @@ const TRANSPORT: u64 = 3;
 const PACKET_HOP: u64 = 1000;
 
 /// Bytes that a run allocates beyond its prepared experiment: ports, switches and hosts with empty buffers, counters,
-/// tables of results, and the snapshots in which it searches for deadlocks. Packets in buffers and in source queues come on top.
+/// tables of results, and the snapshots in which it searches for deadlocks. Packets in buffers and in source queues come on top. All outputs count with
+/// their queues: at light load those of large switches have fewer.
 pub fn needed(prepared: &Prepared) -> u64 {
     let switch = &prepared.experiment.switch;
     let lanes = u64::from(switch.virtual_lanes);
