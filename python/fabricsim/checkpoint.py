@@ -23,6 +23,7 @@ import json
 import os
 import struct
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -220,11 +221,11 @@ class Checkpoints:
     ) -> NativeOutcome:
         """Runs an experiment to its end, and writes its state at each multiple of the interval.
 
-        Calls `begin` once its network is built.
+        Calls `begin` once its network is built. Warns of each state that cannot be written.
 
         Raises:
             InputError: the state is that of another experiment.
-            StoreError: a checkpoint cannot be written, or has a state that no run has.
+            StoreError: the checkpoint has a state that no run has.
         """
         run = native().SteppedRun(*experiment, control, memory, self._cores)
         _, file, base, _ = experiment
@@ -239,7 +240,10 @@ class Checkpoints:
         started = time.monotonic()
         while run.advance_to(min((run.now() // self._every + 1) * self._every, END_PS)):
             wall_s = self.wall_s + time.monotonic() - started
-            Checkpoint(replace(head, time_ps=run.now(), wall_s=wall_s), run.save()).write(self.path)
+            try:
+                Checkpoint(replace(head, time_ps=run.now(), wall_s=wall_s), run.save()).write(self.path)
+            except StoreError as error:  # the next one may fit again; what has been simulated is worth more
+                warnings.warn(f"{error}; the run goes on", RuntimeWarning, stacklevel=2)
         return run.result()
 
     def _restore(self, run: NativeSteppedRun, found: Checkpoint, identity: str, file: str) -> None:

@@ -105,7 +105,7 @@ def run(
     Raises:
         InputError: the experiment is wrong or does not fit into memory, or the folder exists, is in use, or cannot be
             written (before the run starts); or the run has no checkpoints, or this is not one of this run.
-        StoreError: a checkpoint is damaged, or cannot be written.
+        StoreError: the checkpoint to resume from is damaged.
         InterruptedBuildError: `stop` returned True while the network was built.
         NotStoredError: the folder could not be written after the run; the results went to another one.
     """

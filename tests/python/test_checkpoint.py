@@ -269,3 +269,18 @@ def test_an_earlier_checkpoint_is_not_replaced(stopped: Path, experiment: Path) 
         fs.run(experiment, out=other, checkpoint="9 us")
     fs.run(experiment, out=other, checkpoint="9 us", force=True)
     assert not path_of(other).exists()
+
+
+def test_a_run_goes_on_if_its_state_cannot_be_written(
+    real: None, experiment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = fs.run(experiment, out=tmp_path / "whole")
+
+    def write(self: Checkpoint, path: Path) -> None:
+        raise StoreError(f"{path}: the checkpoint cannot be written: No space left on device")
+
+    monkeypatch.setattr(Checkpoint, "write", write)
+    with pytest.warns(RuntimeWarning, match="No space left on device; the run goes on"):
+        found = fs.run(experiment, out=tmp_path / "run", checkpoint="9 us")
+    assert found.summary["fingerprint"] == expected.summary["fingerprint"]
+    assert not path_of(tmp_path / "run").exists()
