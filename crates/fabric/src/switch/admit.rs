@@ -110,7 +110,7 @@ impl Switch {
             }
         }
         let output = self.route::<F, R, B, O>(context, input, lane, packet);
-        let position = self.layout.position(input, lane, output);
+        let position = self.position::<F>(input, lane, output);
         if F::OPTIONAL && self.head_delay.is_some() && self.is_empty(position) {
             self.delay_head(context, self.layout.queue(input, lane, output), packet);
         }

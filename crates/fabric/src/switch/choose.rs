@@ -157,7 +157,7 @@ impl Switch {
             return;
         };
         state.sole = NONE;
-        let position = self.layout.position(usize::from(input), lane, output);
+        let position = self.position::<F>(usize::from(input), lane, output);
         self.forward::<F, R, B, O>(context, position, packet, out_lane, false);
     }
 
@@ -197,12 +197,11 @@ impl Switch {
             let input = inputs.trailing_zeros() as usize;
             inputs &= inputs - 1;
             let readable_at = context.ports.receivers[self.first_port as usize + input].readable_at;
-            let number = self.layout.request(output, input);
+            let number = self.queues.request_place(row, input);
             if readable_at > context.now {
                 delay.retry = delay.retry.min(readable_at);
                 busy |= 1 << input;
-                if self.counts_missed && *self.queues.missed_until_as::<F>(row, number, input) != readable_at
-                {
+                if self.counts_missed && *self.queues.missed_until(number) != readable_at {
                     let missed = Missed { output, input, until: readable_at };
                     let again_at = self.miss_turn::<F, R, B, O>(context, missed, kept);
                     delay.retry = delay.retry.min(again_at);
@@ -213,7 +212,7 @@ impl Switch {
                 }
                 continue;
             }
-            let request = self.queues.request_as::<F>(row, number, input);
+            let request = self.queues.request_at(number);
             let mut lanes = request.lanes & if ARBITRATION_FEATURES { !request.owed } else { !0 };
             while lanes != 0 {
                 let lane = request.turn.first_lane(lanes);
@@ -306,9 +305,11 @@ impl Switch {
         let (position, packet) = found.unwrap_or((turn, packet));
         let last_lane = self.turn_mut::<F>(position).last_lane;
         self.grant::<F, R, B, O>(context, position, packet, out_lane);
-        // The turn is that of the packet in whose place another one was sent.
-        self.turn_mut::<F>(position).last_lane = last_lane;
-        self.turn_mut::<F>(turn).last_lane = turn.lane.0;
+        // The turn is that of the packet in whose place another one was sent. Their output may have returned its row.
+        for (QueuePosition { input, lane, output, .. }, last) in [(position, last_lane), (turn, turn.lane.0)]
+        {
+            self.turn_mut::<F>(self.position::<F>(input, lane, output)).last_lane = last;
+        }
         self.outputs[turn.output].last_input = turn.input as u16;
     }
 

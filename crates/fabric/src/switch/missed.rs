@@ -98,16 +98,16 @@ impl Switch {
         Missed { output, input, until }: Missed,
         kept: Kept,
     ) -> Time {
-        let row = self.outputs[output].row;
-        if *self.queues.missed_until(row, input) == until {
+        let request = self.queues.request_place(self.outputs[output].row, input);
+        if *self.queues.missed_until(request) == until {
             return Time::MAX;
         }
         let mut lacking = Delay::default();
         if !self.has_sendable::<F, R, B, O>(context, (output, input), &mut lacking, kept) {
             return lacking.retry;
         }
-        *self.queues.missed_until(row, input) = until;
-        let missed = &mut self.request_mut(output, input).turn.missed;
+        *self.queues.missed_until(request) = until;
+        let missed = &mut self.queues.request_at_mut(request).turn.missed;
         *missed = missed.saturating_add(1);
         if *missed == PATIENCE {
             self.overdue += 1;

@@ -34,27 +34,17 @@ impl Layout {
     pub(super) fn queue(self, input: usize, lane: Vl, output: usize) -> usize {
         (output * self.output_rows + input) * self.lanes + lane.index()
     }
-
-    #[inline]
-    pub(super) fn request(self, output: usize, input: usize) -> usize {
-        output * self.ports + input
-    }
-
-    /// Position of a packet that is not in its queue.
-    #[inline(always)]
-    pub(super) fn position(self, input: usize, lane: Vl, output: usize) -> QueuePosition {
-        QueuePosition { input, lane, output, request: self.request(output, input), place: NO_PLACE }
-    }
 }
 
-/// Input, lane and output of a packet, with the number of its request.
+/// Input, lane and output of a packet, with the places of its request and its queue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct QueuePosition {
     pub(super) input: usize,
     pub(super) lane: Vl,
     pub(super) output: usize,
+    /// Place of its request among the rows ([`super::rows`]): beyond all of them if its output has no row.
     pub(super) request: usize,
-    /// Place of its queue among the rows ([`super::rows`]), if the packet is in it.
+    /// Place of its queue among the rows, if the packet is in it.
     pub(super) place: usize,
 }
 
@@ -137,13 +127,14 @@ impl Switch {
         position: QueuePosition,
         packet: u32,
     ) -> bool {
-        let QueuePosition { lane, output, input, request, .. } = position;
+        let QueuePosition { lane, output, input, .. } = position;
         let row = self.open_row::<F>(output);
+        let request = self.queues.request_place(row, input);
         let place = self.queues.place_as::<F>(row, request, (input, lane));
         let first = self.queues.queue_mut(place).push(&mut context.arena, packet);
         if first {
             self.outputs[output].inputs.set_as::<F>(input);
-            self.queues.request_mut_as::<F>(row, request, input).lanes |= 1 << lane.0;
+            self.queues.request_at_mut(request).lanes |= 1 << lane.0;
             if F::OPTIONAL && self.lifetimes.is_some() {
                 self.begin_lifetime(context, (self.layout.queue(input, lane, output), output), packet);
             }
@@ -162,7 +153,7 @@ impl Switch {
         let packet = std::mem::replace(&mut state.sole, NONE);
         let input = usize::from(state.sole_input);
         let lane = context.arena[packet].lane;
-        let position = self.layout.position(input, lane, output);
+        let position = self.position::<F>(input, lane, output);
         self.enqueue::<F, R, B, O>(context, position, packet);
     }
 
@@ -195,8 +186,7 @@ impl Switch {
         self.queues.queue_mut(position.place).advance(next);
         // The packet behind it asks for the same output only if the queue is that output's.
         if next == NONE || !F::PLAIN && self.layout.queueing == Queueing::Fifo {
-            let row = self.row_of::<F>(position.output);
-            let request = self.queues.request_mut_as::<F>(row, position.request, position.input);
+            let request = self.queues.request_at_mut(position.request);
             request.lanes &= !(1 << position.lane.0);
             if request.lanes == 0 {
                 self.outputs[position.output].inputs.clear_as::<F>(position.input);
@@ -204,14 +194,22 @@ impl Switch {
         }
     }
 
+    /// Position of a packet that is not in its queue.
+    #[inline(always)]
+    pub(super) fn position<F: Features>(&self, input: usize, lane: Vl, output: usize) -> QueuePosition {
+        let request = self.queues.request_place(self.row_of::<F>(output), input);
+        QueuePosition { input, lane, output, request, place: NO_PLACE }
+    }
+
     /// Position of the packets that wait in a queue.
     #[inline(always)]
     pub(super) fn waiting(&self, input: usize, lane: Vl, output: usize) -> QueuePosition {
-        let place = self.queues.place(self.outputs[output].row, input, lane);
-        QueuePosition { place, ..self.layout.position(input, lane, output) }
+        let row = self.outputs[output].row;
+        let (place, request) = (self.queues.place(row, input, lane), self.queues.request_place(row, input));
+        QueuePosition { input, lane, output, request, place }
     }
 
-    /// The same for a request whose number and row are known.
+    /// The same for a request whose place and row are known.
     #[inline(always)]
     pub(super) fn waiting_in<F: Features>(
         &self,
@@ -238,8 +236,7 @@ impl Switch {
     #[inline(always)]
     pub(super) fn turn_mut<F: Features>(&mut self, position: QueuePosition) -> &mut Turn {
         let QueuePosition { output, input, request, .. } = position;
-        let row = self.row_of::<F>(output);
-        self.queues.turn_mut::<F>(row, request, input)
+        self.queues.turn_mut::<F>(request, (output, input))
     }
 
     /// The queue of a waiting packet.

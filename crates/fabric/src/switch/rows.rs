@@ -121,7 +121,7 @@ impl QueueRows {
         self.first(row) + input * self.lanes + lane.index()
     }
 
-    /// The same for a queue of a `request`, whose number is enough with plain features.
+    /// The same for a queue of a `request`, whose place is enough with plain features.
     #[inline(always)]
     pub(super) fn place_as<F: Features>(
         &self,
@@ -134,43 +134,43 @@ impl QueueRows {
         place
     }
 
+    /// Place of the request of an input in a row. That in no row is beyond all of them.
+    #[inline(always)]
+    pub(super) fn request_place(&self, row: u16, input: usize) -> usize {
+        usize::from(row) * self.ports + input
+    }
+
+    /// The request at a place.
+    #[inline(always)]
+    pub(super) fn request_at(&self, place: usize) -> Request {
+        self.requests[place]
+    }
+
+    #[inline(always)]
+    pub(super) fn request_at_mut(&mut self, place: usize) -> &mut Request {
+        &mut self.requests[place]
+    }
+
     /// The request of an input in a row.
     #[inline(always)]
     pub(super) fn request(&self, row: u16, input: usize) -> Request {
-        self.requests[usize::from(row) * self.ports + input]
+        self.requests[self.request_place(row, input)]
     }
 
     #[inline(always)]
     pub(super) fn request_mut(&mut self, row: u16, input: usize) -> &mut Request {
-        &mut self.requests[usize::from(row) * self.ports + input]
+        let place = self.request_place(row, input);
+        &mut self.requests[place]
     }
 
-    /// The same for a request whose `number` is enough with plain features.
+    /// What an output remembers of an input: with the request at a place, or outside the rows.
     #[inline(always)]
-    pub(super) fn request_as<F: Features>(&self, row: u16, number: usize, input: usize) -> Request {
-        if F::PLAIN { self.requests[number] } else { self.request(row, input) }
-    }
-
-    #[inline(always)]
-    pub(super) fn request_mut_as<F: Features>(
-        &mut self,
-        row: u16,
-        number: usize,
-        input: usize,
-    ) -> &mut Request {
-        if F::PLAIN { &mut self.requests[number] } else { self.request_mut(row, input) }
-    }
-
-    /// What is remembered of an input, by a `number` that is enough with plain features.
-    #[inline(always)]
-    pub(super) fn turn_mut<F: Features>(&mut self, row: u16, number: usize, input: usize) -> &mut Turn {
-        if F::PLAIN {
-            &mut self.requests[number].turn
-        } else if row == NO_ROW {
-            &mut self.turns[number]
-        } else {
-            &mut self.request_mut(row, input).turn
+    pub(super) fn turn_mut<F: Features>(&mut self, place: usize, of: (usize, usize)) -> &mut Turn {
+        if F::PLAIN || place < self.requests.len() {
+            return &mut self.requests[place].turn;
         }
+        let (output, input) = of;
+        &mut self.turns[output * self.ports + input]
     }
 
     /// True if nothing is left in a row.
@@ -208,21 +208,10 @@ impl QueueRows {
         &mut self.queues[place]
     }
 
-    /// Time at which an input of a row could be read again when the last missed turn of its request was counted.
+    /// Time at which an input could be read again when the last missed turn of its request, at a place, was counted.
     #[inline(always)]
-    pub(super) fn missed_until(&mut self, row: u16, input: usize) -> &mut Time {
-        &mut self.missed_until[usize::from(row) * self.inputs + input]
-    }
-
-    /// The same for a `request`, whose number is enough with plain features.
-    #[inline(always)]
-    pub(super) fn missed_until_as<F: Features>(
-        &mut self,
-        row: u16,
-        request: usize,
-        input: usize,
-    ) -> &mut Time {
-        if F::PLAIN { &mut self.missed_until[request] } else { self.missed_until(row, input) }
+    pub(super) fn missed_until(&mut self, request: usize) -> &mut Time {
+        &mut self.missed_until[request]
     }
 
     /// The queues of a row with input and lane.
@@ -317,8 +306,8 @@ mod tests {
         let place = |output: usize| rows.place(outputs[output].row, 5, Vl(1));
         assert_eq!(place(0), place(63));
         // Turns are missed at each output.
-        *rows.missed_until(outputs[0].row, 5) = Time::ns(1);
-        assert_eq!(*rows.missed_until(outputs[63].row, 5), Time::ZERO);
+        *rows.missed_until(rows.request_place(outputs[0].row, 5)) = Time::ns(1);
+        assert_eq!(*rows.missed_until(rows.request_place(outputs[63].row, 5)), Time::ZERO);
         assert_eq!(rows.of_row(outputs[63].row).count(), 64 * 3);
     }
 
@@ -329,13 +318,15 @@ mod tests {
         assert!(outputs.iter().all(|output| output.row == NO_ROW));
         assert_eq!((rows.queues.len(), rows.are_shared), (0, true));
         assert_eq!((rows.take(5), rows.take(6)), (0, 1));
-        *rows.missed_until(0, 63) = Time::ns(7);
-        rows.turn_mut::<AllFeatures>(0, 5 * 64 + 63, 63).last_lane = 2;
+        *rows.missed_until(63) = Time::ns(7);
+        rows.turn_mut::<AllFeatures>(63, (5, 63)).last_lane = 2;
         rows.give_back(5, 0);
+        let outside = rows.request_place(NO_ROW, 63);
+        assert_eq!(rows.turn_mut::<AllFeatures>(outside, (5, 63)).last_lane, 2);
         assert_eq!((rows.take(7), rows.take(5), rows.queues.len()), (0, 2, 3 * 64 * 3));
         let last_lane = |rows: &QueueRows, row| rows.request(row, 63).turn.last_lane;
         assert_eq!((last_lane(&rows, 0), last_lane(&rows, 2)), (0, 2), "what an output remembers is its own");
-        assert_eq!(*rows.missed_until(0, 63), Time::ZERO);
+        assert_eq!(*rows.missed_until(63), Time::ZERO);
         let mut seen = vec![false; 3 * 64 * 3];
         for row in 0..3 {
             for (input, lane, _) in rows.of_row(row) {

@@ -144,7 +144,7 @@ impl Switch {
             return;
         }
         let output = self.route::<AllFeatures, R, B, O>(context, input, lane, packet);
-        let position = self.layout.position(input, lane, output);
+        let position = self.position::<AllFeatures>(input, lane, output);
         let Some(staging) = &mut self.staging else { return };
         if waiting == 0 && staging.inputs[input].readable_at <= context.now {
             let blocks = context.arena[packet].blocks;
@@ -294,7 +294,7 @@ impl Switch {
             context.observer.blocked(channel, lane, since, context.now);
         }
         let output = context.arena[packet].hop.port.index();
-        let position = self.layout.position(input, lane, output);
+        let position = self.position::<AllFeatures>(input, lane, output);
         self.stage::<AllFeatures, R, B, O>(context, position, packet, true);
         if next != NONE {
             self.route::<AllFeatures, R, B, O>(context, input, lane, next);
