@@ -1,8 +1,8 @@
 //! The two state machines of a queue pair, by transport service.
 
 use fabricsim_protocols::infiniband::{
-    DatagramAddress, Packet, Received, Requester, RequesterOutbox, Responder, ResponderOutbox, UcRequester,
-    UcResponder, UdRequester, UdResponder, Work,
+    DatagramAddress, Packet, PacketSize, Received, Requester, RequesterOutbox, Responder, ResponderOutbox,
+    UcRequester, UcResponder, UdRequester, UdResponder, Work,
 };
 use fabricsim_wire::headers::Headers;
 use fabricsim_wire::ids::{PKey, Qpn, Srqn};
@@ -61,12 +61,12 @@ impl Sending {
         }
     }
 
-    /// The packet that [`Sending::next_packet`] would return.
-    pub(crate) fn peek(&self) -> Option<Packet> {
+    /// Size of the packet that [`Sending::next_packet`] would return.
+    pub(crate) fn peek_size(&self) -> Option<PacketSize> {
         match self {
-            Self::Reliable(requester) => requester.peek(),
-            Self::Connection(requester) => requester.peek(),
-            Self::Datagram(requester) => requester.peek().map(|(packet, _)| packet),
+            Self::Reliable(requester) => requester.peek_size(),
+            Self::Connection(requester) => requester.peek().map(|packet| packet.size()),
+            Self::Datagram(requester) => requester.peek().map(|(packet, _)| packet.size()),
         }
     }
 

@@ -3,13 +3,13 @@
 use std::num::NonZeroU16;
 
 use fabricsim_model::{ExtensionHeaders, Observer, Packet, PacketKind, TransportHeaders};
-use fabricsim_protocols::infiniband::GRH_BYTES;
+use fabricsim_protocols::infiniband::{GRH_BYTES, PacketSize};
 use fabricsim_units::{HostId, Time};
 use fabricsim_verbs::{AddressVector, Device, Outgoing};
 use fabricsim_wire::headers::Operation;
 use fabricsim_workload::{Arrival, Message};
 
-use super::queue_pairs::endpoint::{size, transport};
+use super::queue_pairs::endpoint::{size, size_on_link, transport};
 use super::{Candidate, Endpoint, NamedPath, OutgoingPacket};
 
 /// The device of a host. Its programs are outside the engine: they call it between two advances.
@@ -26,12 +26,9 @@ impl VerbsEndpoint {
         Self { host: device.host(), device, stream }
     }
 
-    fn candidate_of(
-        &self,
-        (address, packet): (AddressVector, fabricsim_protocols::infiniband::Packet),
-    ) -> Candidate {
+    fn candidate_of(&self, (address, size): (AddressVector, PacketSize)) -> Candidate {
         let destination = address.host;
-        let bytes = size(&packet) + route_header(destination);
+        let bytes = size_on_link(size) + route_header(destination);
         let path = NamedPath { level: Some(address.sl), lid: address.path };
         Candidate { destination, bytes, stream: Some(self.stream), path }
     }

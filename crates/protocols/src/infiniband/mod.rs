@@ -48,6 +48,8 @@ pub struct PacketSize {
     pub message: u64,
     /// Bytes of its transport headers.
     pub headers: u32,
+    /// [`Packet::offset`].
+    pub offset: u32,
     /// [`Packet::length`].
     pub length: u32,
 }
@@ -69,6 +71,7 @@ impl Packet {
     /// Its size.
     #[inline(always)]
     pub fn size(&self) -> PacketSize {
-        PacketSize { message: self.message, headers: self.headers.len() as u32, length: self.length }
+        let headers = self.headers.len() as u32;
+        PacketSize { message: self.message, headers, offset: self.offset, length: self.length }
     }
 }

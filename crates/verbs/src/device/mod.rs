@@ -275,7 +275,7 @@ impl Device {
         self.qps.iter().flatten().any(|qp| {
             qp.requester.as_ref().map_or(0, Sending::pending) > 0
                 || qp.local.as_ref().is_some_and(|local| !local.waiting.is_empty())
-                || reliable(qp).is_some_and(|responder| responder.peek().is_some())
+                || reliable(qp).is_some_and(|responder| responder.answers() > 0)
         })
     }
 

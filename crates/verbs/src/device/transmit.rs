@@ -1,6 +1,8 @@
 //! Packets that leave the adapter: whose turn it is, and when their data has been fetched from memory.
 
-use fabricsim_protocols::infiniband::{MigrationState, Packet, QueuePairState, Responder, Status};
+use fabricsim_protocols::infiniband::{
+    MigrationState, Packet, PacketSize, QueuePairState, Responder, Status,
+};
 use fabricsim_units::Time;
 use fabricsim_wire::headers::{NakCode, Operands, Syndrome};
 
@@ -37,12 +39,12 @@ impl Device {
     }
 
     /// The packet of a turn, from 0 to [`Device::turns`] - 1: the first turn's is due first.
-    pub fn candidate(&self, turn: usize) -> Option<(AddressVector, Packet)> {
+    pub fn candidate(&self, turn: usize) -> Option<(AddressVector, PacketSize)> {
         let &(index, side) = self.listed.get(turn)?;
         let qp = self.qps[index as usize].as_ref()?;
         let packet = match side {
-            Side::Request => qp.requester.as_ref()?.peek()?,
-            Side::Answer => return Some((qp.attributes.address?, reliable(qp)?.peek()?)),
+            Side::Request => qp.requester.as_ref()?.peek_size()?,
+            Side::Answer => return Some((qp.attributes.address?, reliable(qp)?.peek_size()?)),
         };
         Some((qp.address_of(packet.message)?, packet))
     }
@@ -89,10 +91,12 @@ impl Device {
 
     /// The next answer without data, an acknowledgement or the result of an atomic operation; without one, the next datagram of communication management.
     /// It takes no turn.
-    pub fn answer(&self) -> Option<(AddressVector, Packet)> {
-        let Some(&index) = self.answering.front() else { return self.management_packet() };
+    pub fn answer(&self) -> Option<(AddressVector, PacketSize)> {
+        let Some(&index) = self.answering.front() else {
+            return self.management_packet().map(|(address, packet)| (address, packet.size()));
+        };
         let qp = self.qps[index as usize].as_ref()?;
-        Some((qp.attributes.address?, reliable(qp)?.peek()?))
+        Some((qp.attributes.address?, reliable(qp)?.peek_size()?))
     }
 
     /// Sends the packet of [`Device::answer`], or one of the same size.
@@ -227,7 +231,7 @@ impl Device {
     fn list_answer(&mut self, index: u32) {
         let Some(qp) = &mut self.qps[index as usize] else { return };
         qp.answers = Stage::Listed;
-        let has_data = reliable(qp).and_then(Responder::peek).is_some_and(|packet| packet.length > 0);
+        let has_data = reliable(qp).and_then(Responder::peek_size).is_some_and(|packet| packet.length > 0);
         if has_data {
             self.listed.push_back((index, Side::Answer));
         } else {
@@ -239,7 +243,7 @@ impl Device {
     pub(super) fn schedule_request(&mut self, index: u32, now: Time) {
         let Some(qp) = &mut self.qps[index as usize] else { return };
         let Some(requester) = &qp.requester else { return };
-        let next = requester.peek();
+        let next = requester.peek_size();
         if qp.requests == Stage::Listed && next.is_none() {
             // It was acknowledged while it waited to be sent anew.
             qp.requests = Stage::Idle;
@@ -285,10 +289,10 @@ impl Device {
     /// Begins to fetch the data of the next answer of a queue pair, if there is one.
     pub(super) fn schedule_answer(&mut self, index: u32, now: Time) {
         let Some(qp) = &self.qps[index as usize] else { return };
-        let Some((packet, place)) = reliable(qp).and_then(Responder::peek_with_place) else { return };
         if qp.answers != Stage::Idle {
             return;
         }
+        let Some((packet, place)) = reliable(qp).and_then(Responder::peek_with_place) else { return };
         let since = qp.answer_times.front().copied().unwrap_or(now);
         let ready = if packet.length == 0 {
             since

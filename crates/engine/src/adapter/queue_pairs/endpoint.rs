@@ -20,7 +20,7 @@ pub(in crate::adapter) fn size(packet: &QueuePairPacket) -> u32 {
 }
 
 #[inline]
-fn size_on_link(PacketSize { headers, length, .. }: PacketSize) -> u32 {
+pub(in crate::adapter) fn size_on_link(PacketSize { headers, length, .. }: PacketSize) -> u32 {
     (Lrh::LEN + ICRC_LEN + VCRC_LEN) as u32 + headers + length.next_multiple_of(4)
 }
 

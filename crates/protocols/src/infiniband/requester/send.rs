@@ -24,18 +24,18 @@ impl Requester {
     pub fn peek_size(&self) -> Option<PacketSize> {
         let (entry, number) = self.sendable()?;
         let work = &entry.work;
-        let (operands, length) = match work.verb {
-            Verb::Read(_) => (Extension::Reth.bytes(), 0),
-            Verb::CompareSwap { .. } | Verb::FetchAdd { .. } => (Extension::AtomicEth.bytes(), 0),
+        let (operands, offset, length) = match work.verb {
+            Verb::Read(_) => (Extension::Reth.bytes(), 0, 0),
+            Verb::CompareSwap { .. } | Verb::FetchAdd { .. } => (Extension::AtomicEth.bytes(), 0, 0),
             Verb::Send | Verb::Write(_) => {
-                let ends = number + 1 == entry.packets;
-                let length = if ends { work.length - number * self.options.mtu } else { self.options.mtu };
-                (operands_of_data(work, number == 0 || self.is_whole(work), ends), length)
+                let (ends, offset) = (number + 1 == entry.packets, number * self.options.mtu);
+                let length = if ends { work.length - offset } else { self.options.mtu };
+                (operands_of_data(work, number == 0 || self.is_whole(work), ends), offset, length)
             }
         };
         let address = if self.service == Service::Xrc { Extension::Xrceth.bytes() } else { 0 };
         let headers = (Bth::LEN + address + operands) as u32;
-        Some(PacketSize { message: work.id, headers, length })
+        Some(PacketSize { message: work.id, headers, offset, length })
     }
 
     /// True if each packet of a request is a WRITE of its own.
