@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fabricsim.mpi import constants
+from fabricsim.mpi.arguments import require_whole
 from fabricsim.mpi.errors import Exception
 
 FIRST_KEY = 100
@@ -55,6 +56,7 @@ class Attributes:
 
     @staticmethod
     def _check_key(keyval: int) -> None:
+        require_whole(keyval, "keyval", constants.ERR_KEYVAL)
         if keyval not in _keys or _keys[keyval].is_freed:
             raise Exception(constants.ERR_KEYVAL, f"keyval = {keyval}: must be one of Create_keyval")
 

@@ -9,9 +9,10 @@ from types import FrameType
 from typing import Any
 
 from fabricsim.mpi import constants
+from fabricsim.mpi.arguments import require_kind, require_whole
 from fabricsim.mpi.buffers import Block
 from fabricsim.mpi.collectives.channel import Channel, Reduction
-from fabricsim.mpi.communicator import Communicator, require_whole
+from fabricsim.mpi.communicator import Communicator
 from fabricsim.mpi.errors import Exception
 from fabricsim.mpi.layout import Layout
 from fabricsim.mpi.operations import CollectiveOperation, Schedule
@@ -123,6 +124,7 @@ def copy(source: memoryview, target: memoryview) -> None:
 
 def reduction(op: Op, layout: Layout) -> Reduction:
     """How an operation combines packed elements of a type."""
+    require_kind(op, Op, "op", constants.ERR_OP)
     operator: Operator = op._operator()
     operator.check(layout)
     size = layout.size or 1

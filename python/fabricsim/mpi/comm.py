@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from fabricsim.mpi import absent, constants
+from fabricsim.mpi.arguments import require_int, require_kind, require_whole
 from fabricsim.mpi.attributes import FIRST_KEY, Attributes
 from fabricsim.mpi.begin import run
 from fabricsim.mpi.collective_calls import Collectives, Scans, exchange_numbers
@@ -80,6 +81,7 @@ class Comm(Handle, Attributes, PointToPoint, Collectives, ObjectCollectives):
 
     def Compare(self, comm: Comm) -> int:
         """IDENT, CONGRUENT (the same ranks), SIMILAR (in another order) or UNEQUAL."""
+        require_kind(comm, Comm, "comm", constants.ERR_COMM)
         mine, other = self._data(), comm._data()
         if mine is other:
             return constants.IDENT
@@ -93,17 +95,24 @@ class Comm(Handle, Attributes, PointToPoint, Collectives, ObjectCollectives):
         operation = agree(comm, name, made)
         return type(self)._of(made), operation
 
-    def _given(self, made: Any, info: Info | None) -> Any:
-        if info is not None and info:
-            made._ref.info = dict(info.items())
+    def _texts_of(self, info: Info | None) -> dict[str, str]:
+        if info is None:
+            return {}
+        require_kind(info, Info, "info", constants.ERRORS["ERR_INFO"])
+        return dict(info.items())
+
+    def _given(self, made: Any, texts: dict[str, str]) -> Any:
+        if texts:
+            made._ref.info = texts
         return made
 
     @measured
     def Dup(self, info: Info | None = None) -> Any:
         """The same ranks, with messages of their own."""
+        texts = self._texts_of(info)
         made, operation = self._duplicate("Dup")
         run(operation)
-        return self._given(made, info)
+        return self._given(made, texts)
 
     @measured
     def Clone(self) -> Any:
@@ -117,14 +126,16 @@ class Comm(Handle, Attributes, PointToPoint, Collectives, ObjectCollectives):
     @measured
     def Idup(self, info: Info | None = None) -> tuple[Any, Request]:
         """Starts a duplication. The communicator can be used when the request is complete."""
+        texts = self._texts_of(info)
         made, operation = self._duplicate("Idup")
-        return self._given(made, info), Request._of(operation)
+        return self._given(made, texts), Request._of(operation)
 
     Idup_with_info = Idup
 
     @measured
     def Create(self, group: Group) -> Any:
         """A communicator of some ranks; COMM_NULL in the others."""
+        require_kind(group, Group, "group", constants.ERR_GROUP)
         comm, members = self._data(), group._members()
         made = Communicator(-1, members, members.place(current().rank))
         run(agree(comm, "Create", made))
@@ -137,6 +148,7 @@ class Comm(Handle, Attributes, PointToPoint, Collectives, ObjectCollectives):
 
     def _split(self, color: int, key: int, name: str) -> Any:
         comm = self._data()
+        color, key = require_int(color, "color"), require_int(key, "key")
         if color < 0 and color != _UNDEFINED:
             raise Exception(constants.ERR_ARG, f"color = {color}: must be 0 or more, or MPI.UNDEFINED")
         colors = exchange_numbers(comm, name, color)
@@ -152,6 +164,7 @@ class Comm(Handle, Attributes, PointToPoint, Collectives, ObjectCollectives):
     def Split_type(self, split_type: int, key: int = 0, info: Info = INFO_NULL) -> Any:
         """A communicator for each host."""
         process, comm = current(), self._data()
+        require_whole(split_type, "split_type")
         hosts = process.shared.hosts
         color = hosts.index(process.host())
         by_resource = (constants.COMM_TYPE_HW_GUIDED, constants.COMM_TYPE_RESOURCE_GUIDED)
@@ -213,6 +226,7 @@ class Comm(Handle, Attributes, PointToPoint, Collectives, ObjectCollectives):
             constants.UNIVERSE_SIZE: current().size,
             constants.LASTUSEDCODE: constants.ERR_LASTCODE,
         }
+        require_whole(keyval, "keyval", constants.ERR_KEYVAL)
         return predefined.get(keyval) if keyval < FIRST_KEY else super().Get_attr(keyval)
 
     def Get_name(self) -> str:
@@ -221,6 +235,8 @@ class Comm(Handle, Attributes, PointToPoint, Collectives, ObjectCollectives):
 
     def Set_name(self, name: str) -> None:
         """Sets the name."""
+        if not isinstance(name, str):
+            raise Exception(constants.ERR_ARG, f"name = {name!r}: must be a text")
         self._data().name = name
 
     name = property(Get_name, Set_name)
@@ -232,7 +248,7 @@ class Comm(Handle, Attributes, PointToPoint, Collectives, ObjectCollectives):
 
     def Set_info(self, info: Info) -> None:
         """Sets its texts."""
-        self._data().info.update(info.items())
+        self._data().info.update(self._texts_of(info))
 
     info = property(Get_info, Set_info)
 
@@ -249,7 +265,7 @@ class Comm(Handle, Attributes, PointToPoint, Collectives, ObjectCollectives):
 
     def Abort(self, errorcode: int = 0) -> NoReturn:
         """Ends the run with an exit code."""
-        raise Abort(errorcode, current().rank)
+        raise Abort(require_int(errorcode, "errorcode"), current().rank)
 
 
 class Intracomm(Comm, Scans, ObjectScans):
@@ -258,6 +274,7 @@ class Intracomm(Comm, Scans, ObjectScans):
     @measured
     def Create_group(self, group: Group, tag: int = 0) -> Any:
         """A communicator of some ranks. Only these call it."""
+        require_whole(tag, "tag", constants.ERR_TAG)
         return _of_group(group, f"Create_group(tag={tag})")
 
     @classmethod
@@ -348,6 +365,7 @@ class Intracomm(Comm, Scans, ObjectScans):
 
 
 def _of_group(group: Group, name: str) -> Any:
+    require_kind(group, Group, "group", constants.ERR_GROUP)
     process, members = current(), group._members()
     rank = members.place(process.rank)
     if rank == _UNDEFINED:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import index
 from typing import Any
 
 from fabricsim.mpi import constants
+from fabricsim.mpi.arguments import require_whole
 from fabricsim.mpi.buffers import Data, target_of
 from fabricsim.mpi.endpoint import ANY, BUFFERED, STANDARD
 from fabricsim.mpi.errors import Exception
@@ -64,6 +64,8 @@ class Communicator(Referent):
 
     def check_peer(self, rank: int, what: str) -> None:
         """Raises ERR_RANK for a rank that there is not."""
+        if type(rank) is not int:
+            require_whole(rank, what, constants.ERR_RANK)
         if not 0 <= rank < self.size:
             raise Exception(
                 constants.ERR_RANK, f"{what} = {rank}: must be 0 to {self.size - 1}, or MPI.PROC_NULL"
@@ -73,14 +75,6 @@ class Communicator(Referent):
 def _check_tag(tag: int, any_too: bool) -> None:
     if not 0 <= tag <= constants.TAG_UB_VALUE and not (any_too and tag == constants.ANY_TAG):
         raise Exception(constants.ERR_TAG, f"tag = {tag}: must be 0 to {constants.TAG_UB_VALUE}")
-
-
-def require_whole(value: object, what: str, code: int) -> None:
-    """Raises an error of the class `code` for a rank or a tag that is no whole number."""
-    try:
-        index(value)  # type: ignore[arg-type]
-    except TypeError:
-        raise Exception(code, f"{what} = {value!r}: must be a whole number") from None
 
 
 def _require_message(what: str, peer: object, tag: object) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fabricsim.mpi import constants
+from fabricsim.mpi.arguments import require_kind, whole_numbers
 from fabricsim.mpi.errors import Exception
 from fabricsim.mpi.handles import Handle, Null, Referent
 from fabricsim.mpi.process import current
@@ -55,8 +56,8 @@ class Group(Handle):
     def Translate_ranks(self, ranks: Sequence[int] | None = None, group: Any = None) -> list[int]:
         """Places in another group of ranks of this one."""
         mine = self._members().ranks
-        wanted = range(len(mine)) if ranks is None else ranks
-        theirs = current().world.members if group is None else group._members()
+        wanted = range(len(mine)) if ranks is None else whole_numbers(ranks, "ranks", constants.ERR_RANK)
+        theirs = current().world.members if group is None else _members_of(group)
         found = []
         for rank in wanted:
             if rank == constants.PROC_NULL:
@@ -68,7 +69,7 @@ class Group(Handle):
 
     def Compare(self, group: Any) -> int:
         """IDENT: the same ranks in the same order; SIMILAR: in another one; UNEQUAL."""
-        mine, theirs = list(self._members().ranks), list(group._members().ranks)
+        mine, theirs = list(self._members().ranks), list(_members_of(group).ranks)
         if mine == theirs:
             return constants.IDENT
         return constants.SIMILAR if sorted(mine) == sorted(theirs) else constants.UNEQUAL
@@ -80,7 +81,7 @@ class Group(Handle):
     @classmethod
     def Union(cls, group1: Any, group2: Any) -> Any:
         """Ranks of the first, then those that only the second has."""
-        first, second = group1._members(), group2._members()
+        first, second = _members_of(group1, "group1"), _members_of(group2, "group2")
         return _group(
             [*first.ranks, *(one for one in second.ranks if first.place(one) == constants.UNDEFINED)]
         )
@@ -88,28 +89,26 @@ class Group(Handle):
     @classmethod
     def Intersection(cls, group1: Any, group2: Any) -> Any:
         """Ranks of the first that the second has as well."""
-        second = group2._members()
-        return _group([one for one in group1._members().ranks if second.place(one) != constants.UNDEFINED])
+        first, second = _members_of(group1, "group1"), _members_of(group2, "group2")
+        return _group([one for one in first.ranks if second.place(one) != constants.UNDEFINED])
 
     @classmethod
     def Difference(cls, group1: Any, group2: Any) -> Any:
         """Ranks of the first that the second has not."""
-        second = group2._members()
-        return _group([one for one in group1._members().ranks if second.place(one) == constants.UNDEFINED])
+        first, second = _members_of(group1, "group1"), _members_of(group2, "group2")
+        return _group([one for one in first.ranks if second.place(one) == constants.UNDEFINED])
 
     Intersect = Intersection
 
     def Incl(self, ranks: Sequence[int]) -> Any:
         """Some ranks, in the given order."""
         mine = self._members().ranks
-        _check_distinct(ranks, len(mine))
-        return _group([mine[rank] for rank in ranks])
+        return _group([mine[rank] for rank in _distinct(ranks, len(mine))])
 
     def Excl(self, ranks: Sequence[int]) -> Any:
         """All ranks but some."""
         mine = self._members().ranks
-        _check_distinct(ranks, len(mine))
-        leave = set(ranks)
+        leave = set(_distinct(ranks, len(mine)))
         return _group([one for number, one in enumerate(mine) if number not in leave])
 
     def Range_incl(self, ranks: Sequence[tuple[int, int, int]]) -> Any:
@@ -128,7 +127,8 @@ class Group(Handle):
 
 def _expanded(ranges: Sequence[tuple[int, int, int]]) -> list[int]:
     found: list[int] = []
-    for first, last, step in ranges:
+    for one in ranges:
+        first, last, step = whole_numbers(one, "a range", constants.ERR_ARG)
         if step == 0:
             raise Exception(constants.ERR_ARG, f"range {first}, {last}, {step}: the step must not be 0")
         found.extend(range(first, last + (1 if step > 0 else -1), step))
@@ -140,11 +140,19 @@ def _check_rank(rank: int, size: int) -> None:
         raise Exception(constants.ERR_RANK, f"rank {rank}: must be 0 to {size - 1}")
 
 
-def _check_distinct(ranks: Sequence[int], size: int) -> None:
-    for rank in ranks:
+def _distinct(ranks: Sequence[int], size: int) -> list[int]:
+    found = whole_numbers(ranks, "ranks", constants.ERR_RANK)
+    for rank in found:
         _check_rank(rank, size)
-    if len(set(ranks)) != len(ranks):
+    if len(set(found)) != len(found):
         raise Exception(constants.ERR_RANK, "a rank is given twice")
+    return found
+
+
+def _members_of(group: Any, what: str = "group") -> Members:
+    require_kind(group, Group, what, constants.ERR_GROUP)
+    found: Members = group._members()
+    return found
 
 
 def _group(ranks: Sequence[int]) -> Any:

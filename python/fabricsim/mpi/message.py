@@ -13,7 +13,7 @@ from fabricsim.mpi.operations import DoneOperation, Operation, ReceiveOperation
 from fabricsim.mpi.pickling import pickle
 from fabricsim.mpi.process import current, measured
 from fabricsim.mpi.request import Request
-from fabricsim.mpi.status import Status
+from fabricsim.mpi.status import Status, check_status
 
 
 class _Taken(Referent):
@@ -100,6 +100,8 @@ class Message(Handle):
 
 def take(comm: Communicator, source: int, tag: int, waits: bool, status: Status | None) -> Any:
     """A message that is here, or None."""
+    if status is not None:
+        check_status(status)
     if source == constants.PROC_NULL:
         if status is not None:
             status._set(constants.PROC_NULL, constants.ANY_TAG, constants.SUCCESS, 0, False)

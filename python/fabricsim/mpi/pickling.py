@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import pickle as python_pickle
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 from fabricsim.mpi.memory import Memory, buffer
 
 THRESHOLD = 1 << 18
+IRECV_BYTES = 32768
+"""Bytes of the buffer of `irecv` if none is given, as of mpi4py."""
 
 
 class Pickle:
@@ -66,3 +69,12 @@ class Pickle:
 
 pickle = Pickle()
 """Conversion that all calls with objects use."""
+
+
+def buffer_of_object(buf: Any) -> Any:
+    """The buffer of a received object: one of the usual size, one of a given size, or that of the program."""
+    try:
+        return bytearray(IRECV_BYTES if buf is None else operator.index(buf))
+    except TypeError:
+        # Arrays have `__index__` as well, which works for those of one whole number only.
+        return buf

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -26,14 +25,12 @@ from fabricsim.mpi.memory import Memory
 from fabricsim.mpi.message import Message, take
 from fabricsim.mpi.operations import CombinedOperation, Operation, too_long
 from fabricsim.mpi.persistent import PersistentOperation
-from fabricsim.mpi.pickling import pickle
+from fabricsim.mpi.pickling import buffer_of_object, pickle
 from fabricsim.mpi.process import current, measured, running
 from fabricsim.mpi.request import Prequest, Request
-from fabricsim.mpi.status import Status
+from fabricsim.mpi.status import Status, check_status
 
 ANY_SOURCE, ANY_TAG, PROC_NULL = constants.ANY_SOURCE, constants.ANY_TAG, constants.PROC_NULL
-IRECV_BYTES = 32768
-"""Bytes of the buffer of `irecv` if none is given, as of mpi4py."""
 
 
 def _data_of(buf: Any, peer: int, writable: bool = False) -> Data:
@@ -53,6 +50,8 @@ class PointToPoint:
         return start_send(running(), self._data(), message, dest, tag, mode)
 
     def _finish(self, operation: Operation, status: Status | None = None) -> Any:
+        if status is not None:
+            check_status(status)
         if not operation.is_done:
             running().wait_all([operation], operation.call)
         return Request._of(operation)._settle(status)
@@ -79,6 +78,8 @@ class PointToPoint:
         process.endpoint.send(data, world, tag, 2 * comm.number, mode, call)
 
     def _receive(self, buf: Any, source: int, tag: int, status: Status | None) -> None:
+        if status is not None:
+            check_status(status)
         process, target = running(), EMPTY if source == PROC_NULL else data_of(buf, True)
         if type(target) is not memoryview or process.schedules:
             self._finish(self._start_receive(target, source, tag), status)
@@ -254,6 +255,8 @@ class PointToPoint:
         return self._persistent("Recv_init", lambda: self._start_receive(block, source, tag))
 
     def _probe(self, source: int, tag: int, status: Status | None, waits: bool) -> bool:
+        if status is not None:
+            check_status(status)
         if source == PROC_NULL:
             if status is not None:
                 status._set(PROC_NULL, ANY_TAG, constants.SUCCESS, 0, False)
@@ -325,9 +328,7 @@ class PointToPoint:
     def _irecv_object(self, buf: Any, source: int, tag: int) -> Operation:
         if source == PROC_NULL:
             return self._start_receive(EMPTY, source, tag)
-        if buf is None or hasattr(type(buf), "__index__"):
-            buf = bytearray(IRECV_BYTES if buf is None else operator.index(buf))
-        memory = Memory.of(buf, writable=True)
+        memory = Memory.of(buffer_of_object(buf), writable=True)
         block = Block(memory, memory.address, memory.nbytes, EMPTY.layout)
         operation = self._start_receive(block, source, tag)
 

@@ -12,7 +12,7 @@ from fabricsim.mpi.operations import Operation
 from fabricsim.mpi.persistent import GeneralizedOperation
 from fabricsim.mpi.process import current, measured, running
 from fabricsim.mpi.several import fill, first_done, grow, is_waiting, settle_all, text_of
-from fabricsim.mpi.status import Status
+from fabricsim.mpi.status import Status, check_status
 
 
 class _NoOperation(Null):
@@ -51,6 +51,8 @@ class Request(Handle):
         return result() if callable(result) and not one.cancelled else None
 
     def _peek(self, status: Status | None) -> bool:
+        if status is not None:
+            check_status(status)
         if not is_waiting(self):
             if status is not None:
                 status._clear()
@@ -63,12 +65,16 @@ class Request(Handle):
         return one.is_done
 
     def _wait(self, status: Status | None) -> Any:
+        if status is not None:
+            check_status(status)
         one: Operation = self._ref
         if not one.is_inactive and not one.is_done:
             running().wait_all([one], f"Wait of {one.call}")
         return self._settle(status)
 
     def _test(self, status: Status | None) -> tuple[bool, Any]:
+        if status is not None:
+            check_status(status)
         if is_waiting(self) and not self._ref.is_done:
             current().advance([self._ref], text_of("Test", [self]))
             if not self._ref.is_done:
@@ -105,6 +111,8 @@ class Request(Handle):
 
     @classmethod
     def _waitany(cls, requests: Sequence[Request], status: Status | None) -> tuple[int, Any]:
+        if status is not None:
+            check_status(status)
         waiting = [request._ref for request in requests if is_waiting(request)]
         if not waiting:
             if status is not None:
@@ -116,6 +124,8 @@ class Request(Handle):
 
     @classmethod
     def _testany(cls, requests: Sequence[Request], status: Status | None) -> tuple[int, bool, Any]:
+        if status is not None:
+            check_status(status)
         waiting = [request._ref for request in requests if is_waiting(request)]
         if not waiting:
             if status is not None:

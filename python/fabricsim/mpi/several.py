@@ -7,12 +7,17 @@ from typing import Any
 
 from fabricsim.mpi import constants
 from fabricsim.mpi.errors import Exception
-from fabricsim.mpi.status import Status
+from fabricsim.mpi.status import Status, check_status
 
 
 def is_waiting(request: Any) -> bool:
     """True if a request is active."""
-    return not request._ref.is_inactive
+    try:
+        return not request._ref.is_inactive
+    except AttributeError:
+        raise Exception(
+            constants.ERR_REQUEST, f"request = {request!r}: must be of the type MPI.Request"
+        ) from None
 
 
 def text_of(name: str, requests: Sequence[Any]) -> str:
@@ -37,6 +42,7 @@ def fill(statuses: Any, found: Sequence[Status]) -> None:
     if isinstance(statuses, list):
         grow(statuses, len(found))
     for status, one in zip(statuses or (), found, strict=False):
+        check_status(status)
         status.__setstate__(one.__getstate__())
 
 

@@ -6,8 +6,14 @@ from array import array
 from typing import Any
 
 from fabricsim.mpi import constants
+from fabricsim.mpi.arguments import require_kind
 from fabricsim.mpi.datatype import Datatype, lookup
 from fabricsim.mpi.predefined import BYTE
+
+
+def check_status(status: Any) -> None:
+    """Raises ERR_ARG for what a call cannot fill."""
+    require_kind(status, Status, "status")
 
 
 class Status:

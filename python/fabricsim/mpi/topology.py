@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from fabricsim.mpi import buffered, constants
+from fabricsim.mpi.arguments import require_int, require_whole, whole_numbers
 from fabricsim.mpi.buffers import Block, repeated, simple, vector, vector_w
 from fabricsim.mpi.collective_calls import forms
 from fabricsim.mpi.comm import Intracomm
@@ -99,16 +99,16 @@ class Adjacency:
         return list(self.sources), list(self.dests)
 
 
-def _whole(values: Sequence[int] | None) -> list[int]:
-    return [] if values is None else [operator.index(value) for value in values]
+def _whole(values: Sequence[int] | None, what: str) -> list[int]:
+    return [] if values is None else whole_numbers(values, what)
 
 
 def cartesian(dims: Sequence[int], periods: Sequence[bool] | bool | None) -> tuple[Grid, int]:
     """A grid and its number of ranks."""
-    lengths = _whole(dims)
+    lengths = _whole(dims, "dims")
     if periods is None or isinstance(periods, bool):
         periods = [bool(periods)] * len(lengths)
-    closes = _whole(periods)
+    closes = _whole(periods, "periods")
     if len(closes) != len(lengths):
         raise ValueError(f"expecting {len(lengths)} items, got {len(closes)}")
     if any(length < 1 for length in lengths):
@@ -118,7 +118,7 @@ def cartesian(dims: Sequence[int], periods: Sequence[bool] | bool | None) -> tup
 
 def graph(index: Sequence[int], edges: Sequence[int]) -> tuple[Graph, int]:
     """A graph and its number of ranks. The list of ends may begin with 0."""
-    ends, neighbours = _whole(index), _whole(edges)
+    ends, neighbours = _whole(index, "index"), _whole(edges, "edges")
     if ends and ends[0] == 0 and ends[-1] == len(neighbours):
         ends = ends[1:]
     if ends != sorted(ends) or (ends[-1] if ends else 0) != len(neighbours):
@@ -138,7 +138,7 @@ def _weights(weights: Any, size: int) -> list[int] | None:
         if size:
             raise ValueError("empty weights but nonzero degree")
         return []
-    found = _whole(weights)
+    found = _whole(weights, "weights")
     if len(found) != size:
         raise ValueError(f"expecting {size} items, got {len(found)}")
     return found
@@ -146,7 +146,7 @@ def _weights(weights: Any, size: int) -> list[int] | None:
 
 def adjacent(sources: Any, dests: Any, sourceweights: Any, destweights: Any) -> Adjacency:
     """The neighbours that a rank gives."""
-    into, out = _whole(sources), _whole(dests)
+    into, out = _whole(sources, "sources"), _whole(dests, "destinations")
     first, second = _weights(sourceweights, len(into)), _weights(destweights, len(out))
     weights = (
         None if first is None and second is None else (first or [1] * len(into), second or [1] * len(out))
@@ -158,7 +158,8 @@ def distributed(
     comm: Intracomm, sources: Sequence[int], degrees: Sequence[int], destinations: Sequence[int], weights: Any
 ) -> Adjacency:
     """The neighbours of this rank among the edges that all ranks give."""
-    starts, numbers, ends = _whole(sources), _whole(degrees), _whole(destinations)
+    starts, numbers = _whole(sources, "sources"), _whole(degrees, "degrees")
+    ends = _whole(destinations, "destinations")
     if len(numbers) != len(starts):
         raise ValueError(f"expecting {len(starts)} items, got {len(numbers)}")
     if len(ends) != sum(numbers):
@@ -265,7 +266,7 @@ class Cartcomm(Topocomm):
 
     def Get_cart_rank(self, coords: Sequence[int]) -> int:
         """Rank at coordinates."""
-        found = self._grid().rank(_whole(coords))
+        found = self._grid().rank(_whole(coords, "coords"))
         if found == constants.PROC_NULL:
             raise Exception(constants.ERR_RANK, f"coords = {list(coords)}: outside of the grid {self.dims}")
         return found
@@ -278,6 +279,7 @@ class Cartcomm(Topocomm):
     def Shift(self, direction: int, disp: int) -> tuple[int, int]:
         """Ranks at a distance below and above in a dimension, PROC_NULL outside the grid."""
         grid = self._grid()
+        direction, disp = require_int(direction, "direction"), require_int(disp, "disp")
         if not 0 <= direction < len(grid.dims):
             raise Exception(constants.ERR_DIMS, f"direction = {direction}: must be 0 to {len(grid.dims) - 1}")
         found = []
@@ -291,7 +293,7 @@ class Cartcomm(Topocomm):
     def Sub(self, remain_dims: Sequence[bool]) -> Any:
         """Grids of some of the dimensions."""
         grid = self._grid()
-        keeps = _whole(remain_dims)
+        keeps = _whole(remain_dims, "remain_dims")
         if len(keeps) != len(grid.dims):
             raise ValueError(f"expecting {len(grid.dims)} items, got {len(keeps)}")
         color = key = 0
@@ -365,7 +367,8 @@ class Distgraphcomm(Topocomm):
 
 def compute_dims(nnodes: int, dims: int | Sequence[int]) -> list[int]:
     """Lengths of a grid that are as equal as possible, the largest first. Those that are not 0 are kept."""
-    found = [0] * dims if isinstance(dims, int) else _whole(dims)
+    require_whole(nnodes, "nnodes")
+    found = [0] * dims if isinstance(dims, int) else _whole(dims, "dims")
     free = [place for place, length in enumerate(found) if length == 0]
     fixed = math.prod(length for length in found if length)
     if nnodes < 1 or any(length < 0 for length in found) or nnodes % fixed or (not free and nnodes != fixed):
