@@ -76,5 +76,5 @@ def buffer_of_object(buf: Any) -> Any:
     try:
         return bytearray(IRECV_BYTES if buf is None else operator.index(buf))
     except TypeError:
-        # Arrays have `__index__` as well, which works for those of one whole number only.
+        # Arrays have `__index__` as well, and raise TypeError unless they are one whole number.
         return buf
