@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from fabricsim.errors import InputError
+from fabricsim.traces.otf2_anchor import check_anchor
 
 _COMPUTE, _SEND, _RECEIVE, _WAIT = range(4)
 _COLLECTIVES = (
@@ -106,6 +107,7 @@ def read_otf2(path: Path | str) -> Calls:
         raise InputError("OTF2 archives are read by the package otf2: pip install otf2") from error
     if not Path(path).is_file():
         raise InputError(f"{path}: there is no such file: expected the anchor file of an archive, NAME.otf2")
+    check_anchor(Path(path))
     with _damage(path):
         opened = otf2.reader.open(str(path))
     with opened as trace:
