@@ -8,7 +8,7 @@ use crate::{ANY, Schedule, TraceError};
 /// Numbers of a record: kind, peer or root, tag, bytes or ns, communicator, request.
 ///
 /// Kinds are 0 computation (ns), 1 send, 2 receive (peer and tag may be -1, for any), 3 wait for a request, and from 4 on those of
-/// [`COLLECTIVES`]. A request of -1 is none: the call blocks. The bytes of a collective are the rank's own block: what it contributes, or, of a
+/// [`COLLECTIVES`]. A request of -1 is none: the call blocks. Collectives are in the order in which they begin. The bytes of a collective are the rank's own block: what it contributes, or, of a
 /// broadcast or scatter, what it gets; 0 at the root of these.
 pub const FIELDS: usize = 6;
 
@@ -137,7 +137,8 @@ fn event(record: &[i64], sizes: &Sizes, calls: &mut BTreeMap<u32, u32>) -> Resul
             *number += 1;
             let root = Fields::or_any(fields.peer, "root", false)?;
             let (send, receive) = parts(kind, blocks, fields.amount()?);
-            Ok(Event::Collective(CollectiveCall { kind, communicator, root, send, receive }))
+            let call = CollectiveCall { kind, communicator, root, send, receive };
+            Ok(Event::Collective { call, request })
         }
     }
 }
@@ -212,6 +213,14 @@ mod tests {
         schedule.ranks.iter().map(of).collect()
     }
 
+    /// Ends of the ranks on a LogGP network; everything has to match.
+    fn ends(schedule: &Schedule) -> Vec<u64> {
+        let network = crate::loggp::Parameters { L: 1000, o: 100, g: 10, G: 0, O: 0, S: 65_535 };
+        let outcome = crate::loggp::simulate(schedule, &network).unwrap();
+        assert_eq!((outcome.unmatched, outcome.unfinished), (vec![], vec![]));
+        outcome.ends_ns
+    }
+
     #[test]
     fn blocks_of_other_ranks_are_those_that_they_state() {
         let call = |kind: i64, bytes: i64| vec![[kind, 1, 0, bytes, 0, -1]];
@@ -234,6 +243,57 @@ mod tests {
         let found = schedule(2, both).unwrap();
         assert_eq!(sent(&found), [8, 8]);
         assert_eq!(found.ranks[0].operations().len(), 3);
+    }
+
+    /// Two ranks: an allreduce with a request is two messages and a computation of 5 us at the same time, and the wait ends with all of them.
+    #[test]
+    fn collectives_with_a_request_overlap_with_what_follows() {
+        let calls = |request: i64| {
+            let wait = if request < 0 { [0; FIELDS] } else { [3, 0, 0, 0, 0, request] };
+            let compute = |ns: i64| [0, 0, 0, ns, 0, -1];
+            schedule(2, |_| vec![[7, 0, 0, 8, 0, request], compute(5000), wait, compute(70)]).unwrap()
+        };
+        let text = "num_ranks 2\n\
+            rank 0 {\nr: recv 8b from 1 tag 1\ns: send 8b to 1 tag 1\nc: calc 5000\nd: calc 70\n\
+            c irequires r\nc irequires s\nd requires c\nd requires r\nd requires s\n}\n\
+            rank 1 {\nr: recv 8b from 0 tag 1\ns: send 8b to 0 tag 1\nc: calc 5000\nd: calc 70\n\
+            c irequires r\nc irequires s\nd requires c\nd requires r\nd requires s\n}\n";
+        let same = crate::goal::read_text(&mut text.as_bytes(), "same").unwrap();
+        assert_eq!(ends(&calls(4)), ends(&same));
+        // 1000 ns of latency, and o at both ends: the first, or the last, is beside the computation in neither case.
+        assert_eq!(ends(&calls(-1)), [1200 + 5000 + 70; 2]);
+        assert!(ends(&calls(4))[0] < 1200 + 5000 + 70);
+    }
+
+    /// The second round goes on when the first one has ended; the computation waits for neither.
+    #[test]
+    fn only_the_first_round_of_a_collective_is_waited_for_at_its_start() {
+        let calls =
+            |_| vec![[7, 0, 0, 8, 0, 4], [0, 0, 0, 5000, 0, -1], [3, 0, 0, 0, 0, 4], [0, 0, 0, 70, 0, -1]];
+        let rank = &schedule(4, calls).unwrap().ranks[0];
+        let [first, second, compute, last] = [[0, 1], [2, 3], [4, 4], [5, 5]];
+        for one in first {
+            assert_eq!((rank.after_end(one), rank.after_start(one)), (&second[..], &compute[..1]));
+        }
+        for one in [second[0], second[1], compute[0]] {
+            assert_eq!((rank.after_end(one), rank.after_start(one)), (&last[..1], &[][..]));
+        }
+    }
+
+    /// Collectives of a communicator are in the order in which they begin, also if they end in another one.
+    #[test]
+    fn collectives_end_in_any_order() {
+        let begin = |kind: i64, request: i64| [kind, 0, 0, 8, 0, request];
+        let wait = |request: i64| [3, 0, 0, 0, 0, request];
+        let calls = |rank: i64| {
+            let order = if rank == 0 { [1, 2] } else { [2, 1] };
+            vec![begin(7, 1), begin(4, 2), wait(order[0]), wait(order[1])]
+        };
+        let one_by_one = |_| vec![begin(7, 1), wait(1), begin(4, 2), wait(2)];
+        let [both, alone] = [schedule(3, calls), schedule(3, one_by_one)].map(|found| ends(&found.unwrap()));
+        assert!(both.iter().max() < alone.iter().max(), "{both:?} {alone:?}");
+        let alone = schedule(1, |_| vec![begin(7, 1), [0, 0, 0, 90, 0, -1], wait(1)]).unwrap();
+        assert_eq!(ends(&alone), [90]);
     }
 
     #[test]

@@ -256,7 +256,7 @@ impl<'a> Reader<'a> {
                 suggestion(verb, &known)
             ));
         };
-        self.events.push(Event::Collective(call));
+        self.events.push(Event::Collective { call, request: None });
         if flops > 0.0 {
             self.compute(flops / self.options.flops_per_s)?;
         }

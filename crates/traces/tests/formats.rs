@@ -24,7 +24,7 @@ fn ends(schedule: &Schedule) -> Vec<u64> {
 
 /// A schedule in which rank `n` of `ranks` makes one collective call.
 fn collective(ranks: u32, call: impl Fn(u32) -> CollectiveCall) -> Schedule {
-    let events = (0..ranks).map(|rank| vec![Event::Collective(call(rank))]).collect();
+    let events = (0..ranks).map(|rank| vec![Event::Collective { call: call(rank), request: None }]).collect();
     Trace { ranks: events, groups: BTreeMap::new() }.expand("x").unwrap()
 }
 
@@ -72,7 +72,7 @@ fn every_collective_matches_and_moves_its_bytes_for_any_number_of_ranks() {
 
 #[test]
 fn ranks_that_differ_in_their_collectives_are_named() {
-    let events = |kind: Collective| vec![Event::Collective(same(kind, 8, 0))];
+    let events = |kind: Collective| vec![Event::Collective { call: same(kind, 8, 0), request: None }];
     let trace = |ranks| Trace { ranks, groups: BTreeMap::new() }.expand("x.ti").unwrap_err().to_string();
     let kinds = trace(vec![events(Collective::Barrier), events(Collective::Bcast)]);
     assert_eq!(
@@ -81,7 +81,8 @@ fn ranks_that_differ_in_their_collectives_are_named() {
     );
     let counts = trace(vec![events(Collective::Barrier), vec![]]);
     assert_eq!(counts, "x.ti: rank 1 ends after 0 collectives of communicator 0, other ranks have 1");
-    let root = trace(vec![vec![Event::Collective(same(Collective::Bcast, 8, 2))], vec![]]);
+    let root =
+        trace(vec![vec![Event::Collective { call: same(Collective::Bcast, 8, 2), request: None }], vec![]]);
     assert_eq!(root, "x.ti: rank 0: root 2 of a collective: must be 0 to 1");
 }
 

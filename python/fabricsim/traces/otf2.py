@@ -68,7 +68,7 @@ class _Rank:
     left: int | None = None
     """Time of its last return from one, in ticks."""
     requests: dict[int, int] = field(default_factory=dict)
-    """Requests that have not ended, with the place of the record of a receive, or -1."""
+    """Requests that have not ended, with the place of the record of a receive or a collective, or -1."""
     known: dict[int, int] = field(default_factory=dict)
     """Numbers of requests in records, by those of the trace, which come again."""
     issued: int = 0
@@ -86,6 +86,11 @@ class _Rank:
         self.known[request] = self.issued
         self.issued += 1
         return self.issued - 1
+
+    def move_last(self, place: int) -> None:
+        """Moves the last record to a place, and replaces the one that is there."""
+        self.records[place : place + 6] = self.records[-6:]
+        del self.records[-6:]
 
     def wait(self, number: int) -> None:
         self.add(_WAIT, 0, 0, 0, 0, number)
@@ -224,11 +229,8 @@ class _Reader:
         if place is None:
             return
         number = rank.known.pop(event.request_id)
-        kept = rank.records
-        rank.records = array("q")
         self.message(rank, _RECEIVE, event, event.sender, number)
-        kept[place : place + 6] = rank.records
-        rank.records = kept
+        rank.move_last(place)
         rank.wait(number)
 
     def probe(self, rank: _Rank, event: Any) -> None:
@@ -262,7 +264,25 @@ class _Reader:
         if place is not None and place >= 0:
             _erase(rank, place)
 
-    def collective(self, rank: _Rank, event: Any) -> None:
+    def collective_request(self, rank: _Rank, event: Any) -> None:
+        """A collective begins that does not block. Its end states which one."""
+        place = len(rank.records)
+        number = rank.issue(event.request_id, place)
+        rank.add(_COMPUTE, 0, 0, 0, 0, number)
+
+    def collective_complete(self, rank: _Rank, event: Any) -> None:
+        """A collective that does not block ends. If it began before the trace, it is read as one that blocks."""
+        place = rank.requests.pop(event.request_id, None)
+        if place is None:
+            self.collective(rank, event)
+            return
+        number, before = rank.known.pop(event.request_id), len(rank.records)
+        self.collective(rank, event, number)
+        if len(rank.records) > before:
+            rank.move_last(place)
+            rank.wait(number)
+
+    def collective(self, rank: _Rank, event: Any, request: int = -1) -> None:
         communicator = self.communicator(event.communicator)
         if communicator == _SELF:
             return
@@ -276,7 +296,7 @@ class _Reader:
         root = event.root if event.root < len(members) else 0
         me = members.index(rank.number)
         block = _block(operation, event.size_sent, event.size_received, len(members), me == root)
-        rank.add(4 + _COLLECTIVES.index(kind), root, 0, block, communicator)
+        rank.add(4 + _COLLECTIVES.index(kind), root, 0, block, communicator, request)
 
     def message(
         self, rank: _Rank, kind: int, event: Any, peer: int, request: int, length: int | None = None
@@ -369,5 +389,6 @@ _EVENTS: dict[str, Callable[[_Reader, _Rank, Any], None]] = {
     "MpiImrecvRequest": _Reader.matched_request,
     "MpiImrecv": _Reader.matched_end,
     "MpiCollectiveEnd": _Reader.collective,
-    "NonBlockingCollectiveComplete": _Reader.collective,
+    "NonBlockingCollectiveRequest": _Reader.collective_request,
+    "NonBlockingCollectiveComplete": _Reader.collective_complete,
 }

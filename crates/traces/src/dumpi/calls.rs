@@ -260,7 +260,8 @@ impl Calls {
         }
         let root = u32::try_from(root).map_err(|_| format!("root {root}: must be 0 or more"))?;
         let communicator = communicator as u32;
-        self.add(Event::Collective(CollectiveCall { kind, communicator, root, send, receive }));
+        let call = CollectiveCall { kind, communicator, root, send, receive };
+        self.add(Event::Collective { call, request: None });
         Ok(())
     }
 }

@@ -74,7 +74,9 @@ impl Rank {
                         Event::Send { message, .. } | Event::Recv { message, .. } => {
                             message.communicator = self.common(message.communicator)?;
                         }
-                        Event::Collective(call) => call.communicator = self.common(call.communicator)?,
+                        Event::Collective { call, .. } => {
+                            call.communicator = self.common(call.communicator)?;
+                        }
                         Event::Compute { .. } | Event::Wait(_) => {}
                     }
                     self.events.push(event);

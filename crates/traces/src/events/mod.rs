@@ -95,7 +95,12 @@ pub enum Event {
     /// Waits for all of these requests; those that are not known are complete.
     Wait(Vec<u64>),
     /// A collective operation.
-    Collective(CollectiveCall),
+    Collective {
+        /// Operation, communicator, bytes.
+        call: CollectiveCall,
+        /// Its request, if it does not block.
+        request: Option<u64>,
+    },
 }
 
 /// Envelope of a message.
@@ -161,7 +166,7 @@ impl Trace {
                 player.receive(from, tags.of(message.communicator, message.tag), message.bytes, *request);
             }
             Event::Wait(requests) => player.wait(requests),
-            Event::Collective(call) => {
+            Event::Collective { call, request } => {
                 let group = self.group(call.communicator)?;
                 let Some(me) = group.position(rank) else {
                     return Err(format!("it is no member of communicator {}", call.communicator));
@@ -171,7 +176,13 @@ impl Trace {
                     return Err(format!("root {} of a collective: must be 0 to {most}", call.root));
                 }
                 let number = calls.note(rank, call)?;
-                collectives::expand(player, call, &group, me, collective_tag(call.communicator, number));
+                let tag = collective_tag(call.communicator, number);
+                match request {
+                    None => collectives::expand(player, call, &group, me, tag),
+                    Some(request) => {
+                        player.start(*request, |player| collectives::expand(player, call, &group, me, tag));
+                    }
+                }
             }
         }
         Ok(())

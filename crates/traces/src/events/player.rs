@@ -10,7 +10,10 @@ pub(crate) struct Player {
     builder: RankBuilder,
     /// Operations that the next one waits for; true if it waits for their start only.
     frontier: Vec<(u32, bool)>,
-    requests: BTreeMap<u64, u32>,
+    /// Operations with which each request ends.
+    requests: BTreeMap<u64, Vec<u32>>,
+    /// Operations of the first round of a collective that does not block, while its messages are added.
+    first_round: Option<Vec<u32>>,
 }
 
 impl Player {
@@ -32,7 +35,7 @@ impl Player {
         self.frontier.clear();
         self.frontier.push((number, request.is_some()));
         if let Some(request) = request {
-            self.requests.insert(request, number);
+            self.requests.insert(request, vec![number]);
         }
     }
 
@@ -53,8 +56,8 @@ impl Player {
     /// The next operation waits for the end of these.
     pub(crate) fn wait(&mut self, requests: &[u64]) {
         for request in requests {
-            if let Some(number) = self.requests.remove(request) {
-                self.frontier.push((number, false));
+            if let Some(numbers) = self.requests.remove(request) {
+                self.frontier.extend(numbers.into_iter().map(|number| (number, false)));
             }
         }
     }
@@ -71,7 +74,25 @@ impl Player {
         for (to, bytes) in sends {
             next.push((self.add(Operation::send(*to, tag, (*bytes).min(MOST))), false));
         }
+        if let Some(first) = &mut self.first_round
+            && first.is_empty()
+        {
+            first.extend(next.iter().map(|(number, _)| *number));
+        }
         self.frontier = next;
+    }
+
+    /// Starts a collective that does not block, whose rounds `expand` adds. The next operation waits for the start of its first round.
+    pub(crate) fn start(&mut self, request: u64, expand: impl FnOnce(&mut Self)) {
+        self.first_round = Some(Vec::new());
+        expand(self);
+        let first = self.first_round.take().unwrap_or_default();
+        if first.is_empty() {
+            return;
+        }
+        let next = first.into_iter().map(|number| (number, true)).collect();
+        let ends = std::mem::replace(&mut self.frontier, next);
+        self.requests.insert(request, ends.into_iter().map(|(number, _)| number).collect());
     }
 
     /// Begins a part of the schedule that waits for nothing yet. Returns its first operation, which takes `ns`.
