@@ -1,6 +1,7 @@
 //! Two adapters at a wire, with a clock of the tests.
 
 mod bench;
+mod changes;
 mod completions;
 mod connections;
 mod loss;
