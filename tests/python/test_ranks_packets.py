@@ -17,7 +17,10 @@ from fabricsim.cli.app import app
 from fabricsim.crossings import read_packets
 from fabricsim.mpi import MPI
 from fabricsim.mpi.networks.fabric import FabricNetwork
+from fabricsim.plots import draw
+from fabricsim.plots.ranks import _KINDS
 from fabricsim.ranks import RankReport, write_perfetto
+from fabricsim.ranks.causes import CAUSES
 from fabricsim.ranks.packets import operations_of
 
 FABRIC = """
@@ -200,6 +203,17 @@ def test_given_times_are_added_to_measured_ones() -> None:
         MPI.COMM_WORLD.Barrier()
 
     assert fs.mpi.run(program, 2, compute="measured").end_ns > 5e9
+
+
+def test_a_timeline_shows_waits_for_links(file: Path, tmp_path: Path) -> None:
+    run = reported(file, {0: 2, 1: 2})
+    report_of(run).store(tmp_path / "run", run.result)
+    legend = draw(fs.load(tmp_path / "run"), "timeline").legends[0]
+    assert "congested link" in [text.get_text() for text in legend.get_texts()]
+
+
+def test_every_cause_has_a_colour() -> None:
+    assert set(CAUSES) <= set(_KINDS)
 
 
 def test_options_of_the_command_line(file: Path, tmp_path: Path) -> None:
