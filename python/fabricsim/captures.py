@@ -47,6 +47,28 @@ def dissect_in_parts(file: Path | str, take: Callable[[list[dict[str, Any]]], ob
         native().dissect_capture(content, str(file), _PART, lambda text: take(json.loads(text)))
 
 
+def add_mpi(records: list[dict[str, Any]]) -> None:
+    """Adds `mpi` to the records of SENDs and RDMA WRITEs that begin with headers of Open MPI: the headers as text.
+
+    Nothing on the wire says that a message is one of MPI: data that looks like its headers is taken for them.
+    """
+    for record in records:
+        text = _mpi_header(record)
+        if text is not None:
+            record["mpi"] = text
+
+
+def _mpi_header(record: dict[str, Any]) -> str | None:
+    first = bytes.fromhex(record.get("first_bytes") or "")
+    try:
+        text, _, data = native().decode_mpi(first).rpartition(" data ")
+    except ValueError:
+        return None
+    # The record has the first bytes of the message only.
+    length = int(data) + record["payload_length"] - len(first)
+    return f"{text} data {length}" if length else text
+
+
 @contextmanager
 def written(out: Path, force: bool) -> Iterator[Path]:
     """A file beside `out` that is renamed to it at the end, if all goes well.

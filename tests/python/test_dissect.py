@@ -14,7 +14,7 @@ import pytest
 from conftest import Command
 
 from fabricsim import InputError
-from fabricsim.captures import dissect, dissect_in_parts
+from fabricsim.captures import add_mpi, dissect, dissect_in_parts
 
 pytestmark = pytest.mark.usefixtures("real")
 
@@ -189,3 +189,37 @@ def test_damaged_files_are_bad_input(command: Command, capture: Path, tmp_path: 
         assert ran.err.strip() == f"fabricsim: {message}"
         with pytest.raises(InputError):
             dissect(file)
+
+
+def test_headers_of_mpi_are_decoded() -> None:
+    """Of a message that has more bytes than its record, and of others."""
+    match = bytes([0x41, 0, 0, 0, 0x41, 0, 3, 0, 4, 0, 0, 0, 77, 0, 0, 0, 9, 0])
+    records: list[dict[str, Any]] = [
+        {"first_bytes": (match + bytes(54)).hex(), "payload_length": 1018},
+        {"first_bytes": match.hex(), "payload_length": 18},
+        {"first_bytes": (b"\x45" + match).hex(), "payload_length": 19},
+        {"payload_length": 4},
+    ]
+    add_mpi(records)
+    text = "MATCH context 3 source 4 tag 77 sequence 9"
+    assert [record.get("mpi") for record in records] == [f"{text} data 1000", text, None, None]
+
+
+def test_messages_of_ranks_are_listed(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "pair.toml").write_text(
+        'topology.single-switch.hosts = 2\nhost.mtu = "2110 B"\nrun.duration = "1 s"\n'
+        '[links.all]\nrate = "50 Gb/s"\nlatency = "10 ns"\nbuffer = "64 KiB"\n'
+    )
+    (tmp_path / "pair.py").write_text(
+        "from mpi4py import MPI\n"
+        "w = MPI.COMM_WORLD\n"
+        "w.Send(bytes(8), 1, 7) if w.rank == 0 else w.Recv(bytearray(8), 0, 7)\n"
+    )
+    options = ("--experiment", "pair.toml", "--capture", "ranks.pcapng")
+    assert command("mpi", "run", "-n", "2", *options, "pair.py").code == 0
+    plain = json.loads(command("dissect", "ranks.pcapng", "--json").out)
+    assert all("mpi" not in record for record in plain)
+    decoded = json.loads(command("dissect", "ranks.pcapng", "--json", "--mpi").out)
+    found = [record["mpi"] for record in decoded if "mpi" in record]
+    assert found == ["MATCH context 0 source 0 tag 7 sequence 0 data 8"] * 2, "on both links"
+    assert "RC SEND Only: MATCH context 0" in command("dissect", "ranks.pcapng", "--mpi").out

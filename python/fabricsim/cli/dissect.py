@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fabricsim.captures import dissect_in_parts
+from fabricsim.captures import add_mpi, dissect_in_parts
 from fabricsim.cli.console import output
 from fabricsim.cli.state import Json, JsonList
 
@@ -20,17 +20,21 @@ CHECKSUMS = {"icrc": "ICRC", "vcrc": "VCRC", "lpcrc": "LPCRC"}
 
 def dissect(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A capture file: pcap, pcapng or ERF.")],
+    mpi: Annotated[
+        bool, typer.Option("--mpi", help="Decode the headers of Open MPI at the beginning of messages.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """List the InfiniBand and RoCE packets of a capture file, and whether their checksums are right."""
-    if json:
-        records = JsonList()
-        dissect_in_parts(file, records.extend)
-        records.end()
-        return
-    listing = _Listing()
-    dissect_in_parts(file, listing.extend)
-    listing.end()
+    target: JsonList | _Listing = JsonList() if json else _Listing()
+
+    def take(records: list[dict[str, Any]]) -> None:
+        if mpi:
+            add_mpi(records)
+        target.extend(records)
+
+    dissect_in_parts(file, take)
+    target.end()
 
 
 NUMBERS = ("no.", "time/us", "PSN", "bytes")
@@ -161,7 +165,8 @@ def _dotted(address: int) -> str:
 
 def _packet(record: dict[str, Any]) -> str:
     problem = record.get("problem")
-    return f"{record['summary']}: {problem}" if problem else str(record["summary"])
+    texts = [record["summary"], record.get("mpi"), problem]
+    return ": ".join(str(text) for text in texts if text)
 
 
 def _found(record: dict[str, Any]) -> dict[str, bool]:

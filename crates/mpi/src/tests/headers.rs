@@ -1,5 +1,9 @@
 //! Headers: sizes and first bytes on the wire, and the decoder.
 
+use fabricsim_wire::capture::{InterfaceKind, Writer};
+use fabricsim_wire::dissect::dissect;
+use fabricsim_wire::headers::{Bth, Headers, Lrh, Opcode, Operation, Service};
+use fabricsim_wire::packet::Packet;
 use proptest::prelude::*;
 
 use crate::header::{DecodeError, Envelope, Header, Memory, decode, set_credits};
@@ -38,6 +42,43 @@ fn an_envelope_has_its_fields_where_figure_26_has_them() {
     let bytes = Header::Match(ENVELOPE).encode(0);
     let expected = [0x41, 0, 0, 0, 0x41, 0, 3, 0, 4, 3, 2, 1, 77, 0, 0, 0, 0xfe, 0xff];
     assert_eq!(bytes, expected);
+}
+
+/// The packet of a capture that begins a message has the header, and the packets that follow have none.
+#[test]
+fn headers_are_in_the_records_of_a_capture() {
+    let mut writer = Writer::new(Vec::new()).unwrap();
+    let interface = writer.add_interface("H0:1 -> S0:1", InterfaceKind::Data).unwrap();
+    for (header, _, size) in all() {
+        for (operation, payload) in [
+            (Operation::SendOnly, header.encode(0)),
+            (Operation::SendFirst, [&header.encode(0)[..], &[7; 100]].concat()),
+            (Operation::SendLast, header.encode(0)),
+            (Operation::SendOnly, vec![0; size]),
+        ] {
+            let opcode = Opcode::new(Service::Rc, operation).unwrap();
+            let transport = Headers { bth: Bth { opcode, ..Bth::default() }, ..Headers::default() };
+            let mut packet = [0; 512];
+            let packet_of = Packet { lrh: Lrh::default(), grh: None, transport, payload: &payload };
+            let length = packet_of.emit(&mut packet).unwrap();
+            writer.write(interface, 0, &packet[..length], false, None).unwrap();
+        }
+    }
+    let records = dissect(&writer.finish().unwrap(), "ranks.pcapng").unwrap();
+    assert_eq!(records.len(), 4 * all().len());
+    let bytes = |text: &String| -> Vec<u8> {
+        let digits = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).unwrap();
+        (0..text.len()).step_by(2).map(digits).collect()
+    };
+    for (records, (header, _, size)) in records.chunks(4).zip(all()) {
+        let first: Vec<_> = records.iter().map(|of| of.packet.first_bytes.as_ref().map(bytes)).collect();
+        assert_eq!(first[0].as_ref().map(|bytes| decode(bytes).unwrap().header), Some(header));
+        assert_eq!(
+            first[1].as_ref().map(|bytes| (decode(bytes).unwrap().size, bytes.len())),
+            Some((size, 72))
+        );
+        assert_eq!(first[2..], [None, None]);
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod packet;
 use serde::{Serialize, Serializer};
 
 pub use mad::{ClassHeader, MadRecord};
-pub use packet::{BthRecord, DissectedPacket, ExtensionsRecord, FcpRecord};
+pub use packet::{BthRecord, DissectedPacket, ExtensionsRecord, FIRST_BYTES, FcpRecord};
 
 use crate::capture::{self, Capture, CaptureError, Captured, ErfRecord, ErfType, LinkType};
 use crate::packet::Checksum;

@@ -1,16 +1,21 @@
+use std::fmt::Write;
+
 use serde::Serialize;
 
 use super::{ChecksumRecord, Encapsulation, MadRecord};
 use crate::error::WireError;
 use crate::fcp::Fcp;
 use crate::headers::{
-    Address, Aeth, AtomicAckEth, AtomicEth, Bth, Deth, Feth, Grh, Headers, Ieth, ImmDt, Lrh, Operands, Rdeth,
-    Reth, Service, Xrceth,
+    Address, Aeth, AtomicAckEth, AtomicEth, Bth, Deth, Feth, Grh, Headers, Ieth, ImmDt, Lrh, Opcode,
+    Operands, Operation, Rdeth, Reth, Service, Xrceth,
 };
 use crate::ids::Qpn;
 use crate::mad::{MAD_LEN, Mad};
 use crate::packet::{PacketView, pad_count};
 use crate::roce::{Ethernet, Ipv4, Network, RoceView, Udp};
+
+/// Bytes of a message that a record has: more than any header of MPI.
+pub const FIRST_BYTES: usize = 72;
 
 /// BTH with what follows from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -69,6 +74,10 @@ pub struct DissectedPacket {
     /// Bytes of payload.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload_length: Option<usize>,
+    /// First bytes of a SEND or RDMA WRITE, in hexadecimal digits, at most [`FIRST_BYTES`] of them: there are the headers of what programs
+    /// exchange. None of other packets, of management datagrams, and of zeros.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_bytes: Option<String>,
     /// Management datagram.
     pub mad: Option<MadRecord>,
     /// Invariant checksum.
@@ -234,8 +243,31 @@ impl DissectedPacket {
             let mad = MadRecord::from(&mad);
             self.summary = mad.summary();
             self.mad = Some(mad);
+        } else {
+            self.first_bytes = first_bytes(bth.opcode, payload);
         }
     }
+}
+
+/// The first bytes of a message, if the packet has them and they are not all zero.
+fn first_bytes(opcode: Opcode, payload: &[u8]) -> Option<String> {
+    let begins = matches!(
+        opcode.operation()?,
+        Operation::SendFirst
+            | Operation::SendOnly
+            | Operation::SendOnlyImm
+            | Operation::WriteFirst
+            | Operation::WriteOnly
+            | Operation::WriteOnlyImm
+    );
+    let first = &payload[..payload.len().min(FIRST_BYTES)];
+    if !begins || first.iter().all(|&byte| byte == 0) {
+        return None;
+    }
+    Some(first.iter().fold(String::with_capacity(2 * first.len()), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    }))
 }
 
 /// True for datagrams of queue pairs 0 and 1 with the version and length of management datagrams.
