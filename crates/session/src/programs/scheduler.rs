@@ -296,3 +296,59 @@ impl Entry {
         Some(self.wait.awaited().map(delay).min().unwrap_or(completion))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use fabricsim_verbs::Cq;
+
+    use super::*;
+
+    fn limits(scheduler: &Scheduler) -> Vec<Time> {
+        scheduler.waits().map(|(_, wait)| wait.limit()).collect()
+    }
+
+    /// A program that waits for an event without a limit, with its time known.
+    fn waiting() -> Scheduler {
+        let mut scheduler = Scheduler::default();
+        let number = scheduler.add(HostId(0));
+        scheduler.wait(number, Time::ns(5), Wait::Any(vec![Awaited::AsyncEvent], Time::MAX));
+        scheduler.entries[number].at = Some(Time::MAX);
+        scheduler.order.insert((Time::MAX, number));
+        scheduler.stale.clear();
+        scheduler
+    }
+
+    #[test]
+    fn limits_are_lowered_and_never_raised() {
+        let mut scheduler = waiting();
+        for (limit, found) in [(40, 40), (60, 40), (40, 40), (20, 20)] {
+            scheduler.shorten(0, Time::ns(limit));
+            assert_eq!(limits(&scheduler), [Time::ns(found)]);
+        }
+        assert_eq!(scheduler.clock(0), Time::ns(5));
+    }
+
+    #[test]
+    fn other_waits_keep_their_end() {
+        let mut scheduler = Scheduler::default();
+        let waits = [Wait::Until(Time::ns(80)), Wait::Completion(Cq(0)), Wait::Done];
+        for (number, wait) in waits.iter().enumerate() {
+            scheduler.add(HostId(number as u32));
+            scheduler.wait(number, Time::ZERO, wait.clone());
+            scheduler.shorten(number, Time::ns(40));
+        }
+        let found: Vec<Wait> = scheduler.waits().map(|(_, wait)| wait.clone()).collect();
+        assert_eq!(found, waits);
+    }
+
+    /// The time at which the program goes on is computed anew if its limit has changed, and only then.
+    #[test]
+    fn a_new_limit_is_a_new_time() {
+        let mut scheduler = waiting();
+        scheduler.shorten(0, Time::MAX);
+        assert_eq!((scheduler.entries[0].at, scheduler.stale.len()), (Some(Time::MAX), 0));
+        scheduler.shorten(0, Time::ns(40));
+        assert_eq!((scheduler.entries[0].at, &scheduler.stale[..]), (None, &[0][..]));
+        assert!(scheduler.order.is_empty());
+    }
+}
