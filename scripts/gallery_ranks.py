@@ -35,7 +35,7 @@ READING = """
 The slowest of the {count} settings takes {slowest} µs and the fastest {fastest} µs, {ratio:.0f} times less, with the
 same program and the same links. The transform takes {engines} (geometric means): `dfsssp`
 spreads paths over the virtual lanes, `minhop` has all on one. With `minhop` and one path for each pair of hosts,
-`oldest-first` and congestion control shorten it, from {plain} µs to {oldest} µs and {control} µs for near ranks;
+near ranks take {plain} µs, {oldest} µs with `oldest-first`, and {control} µs with congestion control;
 packets that take turns over four paths overtake each other, {copies} are retransmitted in all runs and {timeouts}
 time-outs end, against {ordered} and {ordered_timeouts} with `hashed`.
 """
