@@ -46,6 +46,7 @@ mod perftest;
 mod port_counters;
 mod programs;
 mod queue_pairs;
+mod ranks_of_mpi;
 mod ranks_on_a_host;
 mod routers;
 mod scale;
