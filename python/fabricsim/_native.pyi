@@ -788,6 +788,9 @@ class Trace:
     def events(self) -> int:
         """Number of operations."""
 
+    def with_computation(self, ns: int) -> Trace:
+        """The same trace, in which each computation that takes time takes `ns`."""
+
     def replay_loggp(self, parameters: str) -> str:
         """Replays it on a LogGP network with parameters such as `L=1000,o=100,g=10,G=0`, in ns. A JSON object."""
 

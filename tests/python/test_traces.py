@@ -60,6 +60,28 @@ def test_computation_is_scaled_or_removed(tmp_path: Path, options: list[str], en
     assert text == f"2 ranks, 3 operations, end after {end} ns\n"
 
 
+def test_computation_is_replaced(tmp_path: Path) -> None:
+    """The trace has one of 500 ns."""
+    text = _run(_file(tmp_path, PING), "--format", "goal", "--network", STATED, "--compute-time", "2us")
+    assert text == "2 ranks, 3 operations, end after 3200 ns\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--compute-time", "2us", "--no-compute"], "--no-compute and --compute-time exclude each other"),
+        (["--compute-time", "2 ns", "--compute-scale", "2"], "--compute-scale and --compute-time exclude"),
+        (["--compute-time", "0.5 ns"], "--compute-time 0.5 ns: must be whole nanoseconds"),
+        (["--compute-time", "two"], '--compute-time: "two" is not a time'),
+    ],
+)
+def test_times_of_computations_are_checked(tmp_path: Path, options: list[str], message: str) -> None:
+    command = ["mpi", "replay", _file(tmp_path, PING), "--format", "goal", "--network", STATED, *options]
+    found = CliRunner().invoke(app, command)
+    assert isinstance(found.exception, InputError)
+    assert message in str(found.exception)
+
+
 def test_operations_without_a_match_are_listed_by_rank(tmp_path: Path) -> None:
     trace = _file(tmp_path, LOST)
     lines = _run(trace, "--format", "goal", "--network", STATED, code=3).splitlines()

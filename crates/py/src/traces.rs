@@ -51,6 +51,13 @@ impl Trace {
         self.schedule.events()
     }
 
+    /// The same trace, in which each computation that takes time takes `ns`.
+    fn with_computation(&self, ns: u64) -> Self {
+        let mut schedule = self.schedule.clone();
+        schedule.replace_computation(ns);
+        Self { schedule, file: self.file.clone() }
+    }
+
     /// Replays it on a LogGP network with parameters such as `L=1000,o=100,g=10,G=0`. A JSON object.
     fn replay_loggp(&self, py: Python<'_>, parameters: &str) -> PyResult<String> {
         py.detach(|| {

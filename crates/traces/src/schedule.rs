@@ -198,6 +198,15 @@ impl Schedule {
         self.ranks.iter().map(|rank| rank.operations.len() as u64).sum()
     }
 
+    /// Gives each computation that takes time the duration `ns`, at most [`MOST`]. Those of no time only order others.
+    pub fn replace_computation(&mut self, ns: u64) {
+        for operation in self.ranks.iter_mut().flat_map(|rank| &mut rank.operations) {
+            if operation.kind == Kind::Calc && operation.size > 0 {
+                operation.size = ns.min(MOST);
+            }
+        }
+    }
+
     /// Multiplies the durations of computations by `factor`, which is not negative, rounded to whole ns and at most [`MOST`].
     pub fn scale_computation(&mut self, factor: f64) {
         for operation in self.ranks.iter_mut().flat_map(|rank| &mut rank.operations) {

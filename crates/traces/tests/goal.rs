@@ -44,6 +44,20 @@ fn scaled_computation_is_rounded_and_messages_keep_their_size() {
     assert_eq!(schedule.ranks[0].operations()[0].size, fabricsim_traces::MOST);
 }
 
+#[test]
+fn replaced_computations_take_the_same_time_and_messages_keep_their_size() {
+    let text =
+        "num_ranks 1\nrank 0 {\ncalc 100\ncalc 0\nsend 8b to 0 tag 1\ncalc 7\nrecv 8b from 0 tag 1\n}\n";
+    let mut schedule = parse(text.as_bytes()).unwrap();
+    let sizes = |schedule: &fabricsim_traces::Schedule| -> Vec<u64> {
+        schedule.ranks[0].operations().iter().map(|one| one.size).collect()
+    };
+    schedule.replace_computation(30);
+    assert_eq!(sizes(&schedule), [30, 0, 8, 30, 8]);
+    schedule.replace_computation(u64::MAX);
+    assert_eq!(sizes(&schedule), [fabricsim_traces::MOST, 0, 8, fabricsim_traces::MOST, 8]);
+}
+
 fn message(text: &str) -> String {
     parse(text.as_bytes()).unwrap_err().to_string()
 }

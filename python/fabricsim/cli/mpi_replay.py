@@ -15,9 +15,11 @@ from fabricsim.cli.pictures import LabelOption, StyleOption, WidthOption, drawin
 from fabricsim.cli.state import EXIT_CODES, Json, Set, read, show
 from fabricsim.errors import InputError
 from fabricsim.mpi.run import network_of
+from fabricsim.native import bad_input, native
 from fabricsim.ranks import RunLog, report_of
 from fabricsim.traces import FORMATS, Jobs, Replay, Trace, play
 
+_PS_IN_NS = 1000
 LISTED = 20
 """Operations without a match that are printed; JSON has all."""
 
@@ -53,6 +55,12 @@ AsRun = Annotated[
 Scale = Annotated[
     float, typer.Option("--compute-scale", metavar="F", help="Factor of the durations of computations.")
 ]
+ComputeTime = Annotated[
+    str | None,
+    typer.Option(
+        "--compute-time", metavar="TIME", help="Time of each computation, in place of the trace's: 3us."
+    ),
+]
 Flops = Annotated[
     float,
     typer.Option("--flops", metavar="RATE", help="Flops of a processor in a second, for traces with flops."),
@@ -72,6 +80,7 @@ def replay(
     placement: Placement = None,
     compute_scale: Scale = 1.0,
     as_run: AsRun = False,
+    compute_time: ComputeTime = None,
     no_compute: Annotated[bool, typer.Option("--no-compute", help="Computations take no time.")] = False,
     flops: Flops = 1e9,
     goal: Goal = None,
@@ -90,14 +99,19 @@ def replay(
     pictures = drawing_if(plot, "--plot", style, width, label)
     requested = Requested(report, out, pictures, None, perfetto, paraver, force)
     _check(experiment, network, as_run, bool(placement or set), requested, len(trace))
-    if no_compute and compute_scale != 1.0:
-        raise InputError("--no-compute and --compute-scale exclude each other: give one of them")
+    options = {"no-compute": no_compute, "compute-scale": compute_scale != 1.0}
+    options["compute-time"] = compute_time is not None
+    if len(names := [f"--{name}" for name, is_given in options.items() if is_given]) > 1:
+        raise InputError(f"{' and '.join(names)} exclude each other: give one of them")
     if goal is not None and len(trace) > 1:
         raise InputError(f"--goal {goal}: a schedule is of one trace, and {len(trace)} are given")
     if goal is not None and goal.exists() and not force:
         raise InputError(f"{goal}: this exists; choose another file, or replace it with --force")
     scale = 0.0 if no_compute else compute_scale
+    fixed = None if compute_time is None else _whole_ns(compute_time)
     read = [Trace.read(one, format, compute_scale=scale, flops_per_s=flops) for one in trace]
+    if fixed is not None:
+        read = [one.with_computation(fixed) for one in read]
     if goal is not None:
         read[0].write_goal(goal)
         tell(f"written: {goal}")
@@ -109,6 +123,17 @@ def replay(
         found = _by_ranks(Jobs(read), place, str(experiment or network or "loggp:"), requested, json)
     if not found.is_complete:
         raise typer.Exit(EXIT_CODES["deadlock"])
+
+
+def _whole_ns(text: str) -> int:
+    try:
+        with bad_input():
+            time_ps = native().parse_time(text)
+    except InputError as error:
+        raise InputError(f"--compute-time: {error}") from None
+    if time_ps % _PS_IN_NS:
+        raise InputError(f"--compute-time {text}: must be whole nanoseconds")
+    return time_ps // _PS_IN_NS
 
 
 def _check(

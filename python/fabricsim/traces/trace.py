@@ -110,6 +110,16 @@ class Trace:
         with bad_input():
             return self._native.operations(rank)
 
+    def with_computation(self, time_ns: int) -> Trace:
+        """The same trace, in which each computation that takes time takes `time_ns`.
+
+        Raises:
+            InputError: the time is no whole number from 0.
+        """
+        if not isinstance(time_ns, int) or time_ns < 0:
+            raise InputError(f"time_ns = {time_ns!r}: must be a whole number from 0")
+        return Trace(self.path, self._native.with_computation(time_ns))
+
     def replay(self, network: str = _LOGGP) -> Replay:
         """Replays the trace on a network without contention.
 
