@@ -9,6 +9,8 @@ from typing import Any
 from fabricsim.native import native
 
 KINDS = ("link", "switch")
+REROUTES = "faults.reroute_after"
+"""Key of the time from a failure to routes around it."""
 Failed = Mapping[str, frozenset[str]]
 """Names of links and of switches."""
 
@@ -35,10 +37,8 @@ class FaultPlan:
         """Links and switches that carry nothing at a time, by the names that the file has for them."""
         found = {kind: set(self.before[kind]) for kind in KINDS}
         for entry in self.plan:
-            kind = _kind(entry)
-            # Without its flow control alone a link carries packets until its credits run out.
-            if entry.get("loses", "all") == "all" and _begin(entry) <= at_ps < _end(entry):
-                found[kind].add(str(entry[kind]))
+            if _has_failed(entry, at_ps):
+                found[_kind(entry)].add(str(entry[_kind(entry)]))
         return {kind: frozenset(names) for kind, names in found.items()}
 
     def largest(self, from_ps: int) -> list[Failed]:
@@ -57,15 +57,33 @@ class FaultPlan:
     def before_failure(
         self, kind: str, name: str, from_ps: int, same: Callable[[str], str]
     ) -> list[dict[str, Any]]:
-        """The entries of the plan in a run in which something fails for good at a time: it fails no more later.
+        """The entries of the plan in a run in which something fails for good at a time: it fails no more later, and a
+        cable of it that has failed already does not come back.
 
         `same`: the usual name of a link or a switch.
         """
-        return [
-            entry
-            for entry in self.plan
-            if _kind(entry) != kind or _begin(entry) < from_ps or same(str(entry[kind])) != name
-        ]
+        kept = []
+        for entry in self.plan:
+            if _kind(entry) != kind or same(str(entry[kind])) != name:
+                kept.append(entry)
+            elif _has_failed(entry, from_ps):
+                kept.append({key: value for key, value in entry.items() if key != "until"})
+            elif _begin(entry) < from_ps:
+                kept.append(entry)
+        return kept
+
+
+def no_routes(message: str) -> str:
+    """The reason in a message about `REROUTES`, without advice about that key, which the file does not have."""
+    reason = message.partition(f"{REROUTES}: ")[2] or message
+    return reason.replace("leave it out, or set", "set").removesuffix(" (set on top of the file)")
+
+
+def _has_failed(entry: Mapping[str, Any], at_ps: int) -> bool:
+    """True if nothing crosses it at a time: without its flow control alone a link carries packets until its credits
+    run out.
+    """
+    return entry.get("loses", "all") == "all" and _begin(entry) <= at_ps < _end(entry)
 
 
 def _kind(entry: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from fabricsim.connectivity import Connectivity
 from fabricsim.errors import FabricsimError, InputError, InterruptedBuildError
-from fabricsim.fault_plan import Failed, FaultPlan
+from fabricsim.fault_plan import REROUTES, Failed, FaultPlan, no_routes
 from fabricsim.lazy import pandas as pd
 from fabricsim.memory import Allowance, allowance, shared
 from fabricsim.results import Result, finite, set_column_notes
@@ -166,7 +166,7 @@ def what_if(
     if without.status == "interrupted":
         raise InputError(f"{experiment.file}: interrupted in the run without a failure: there are no results")
     _check_time(without, at_ps)
-    network = Connectivity(without)
+    network = Connectivity(without, experiment)
     plan = FaultPlan.of(written)
     names = _names(without, each, network, plan.failed(at_ps))
     after = ((written.get("faults") or {}).get("reroute_after")) or REROUTE_AFTER
@@ -189,7 +189,7 @@ def _without(
     """The run without a failure, with the routes around the experiment's own failures that the others have."""
     if faults.get("plan") and not faults.get("reroute_after"):
         with suppress(InputError):  # the routing finds none
-            again = experiment.with_values({"faults.reroute_after": REROUTE_AFTER})
+            again = experiment.with_values({REROUTES: REROUTE_AFTER})
             return run(again, memory=memory, stop=stop)
     return run(experiment, memory=memory, stop=stop)
 
@@ -230,7 +230,8 @@ def _names(result: Result, each: Each, network: Connectivity, failed: Failed) ->
         raise InputError(f"{where}: there is no {each} between switches that could fail")
     already = set(failed["switch"])
     if each == "link":
-        already = {*map(network.link_named, failed["link"]), *network.links_of(already)}
+        working = network.working_cables(failed["link"])
+        already = {name for name, cables in working.items() if not cables} | {*network.links_of(already)}
     left = [name for name in names if name not in already]
     if not left:
         raise InputError(f"{where}: the experiment's own plan has failed every {each}: give an earlier time")
@@ -262,12 +263,13 @@ def _tasks(
     experiment = replace(experiment, base=os.path.abspath(experiment.base))
     faults = experiment.check().get("faults") or {}
     same = network.link_named if each == "link" else str
-    again: dict[str, Any] = {} if faults.get("reroute_after") else {"faults.reroute_after": REROUTE_AFTER}
+    working = network.working_cables(plan.failed(at_ps)["link"]) if each == "link" else {}
+    again: dict[str, Any] = {} if faults.get("reroute_after") else {REROUTES: REROUTE_AFTER}
 
     def failing(name: str, values: Mapping[str, Any]) -> Experiment:
-        failure = {each: name, "at": f"{at_ps} ps"}
+        failures = [{each: part, "at": f"{at_ps} ps"} for part in working.get(name, [name])]
         kept = plan.before_failure(each, name, at_ps, same)
-        return experiment.with_values({"faults.plan": [*kept, failure], **values})
+        return experiment.with_values({"faults.plan": [*kept, *failures], **values})
 
     beginnings = _beginnings(experiment, at_ps, again if plan.plan else {})
     tasks = [_Task(name, failing(name, again), failing(name, {}), beginnings) for name in names]
@@ -318,7 +320,7 @@ def _work(
         except InputError as error:
             if task.experiment == task.as_it_is:
                 raise
-            note = f"{STAY}: {error}"
+            note = f"{STAY}: {no_routes(str(error))}"
             result = _run(task, 1, allowed, stop)
     except InterruptedBuildError:
         return None

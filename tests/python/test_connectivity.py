@@ -78,3 +78,47 @@ def test_names_with_hyphens() -> None:
 
 def test_a_network_without_hosts() -> None:
     assert Connectivity(line(2, hosts=0)).cut_off(["S0-S1"]) == []
+
+
+def ported() -> Connectivity:
+    """S0 and S1 joined by two cables, S1 and S2 by one, with the ports of a subnet."""
+    found = line(3)
+    cables = [("S0", 1, "S1", 5), ("S0", 2, "S1", 4), ("S1", 3, "S2", 1)]
+    cables += [(f"H{at}.0", 1, f"S{at}", 9) for at in range(3)]
+    rows = [
+        (f"{a}->{b}", "host" if "H" in a + b else "grid", p, q)
+        for one in cables
+        for a, p, b, q in (one, (*one[2:], *one[:2]))
+    ]
+    links = pd.DataFrame(rows, columns=["link", "class", "from_port", "to_port"])
+    return Connectivity(fs.Result({}, {"nodes": found.nodes, "links": links}))
+
+
+@pytest.mark.parametrize(
+    ("links", "expected"),
+    [
+        (["S1/3"], ["H2.0"]),
+        (["S2/1", "S0-S1"], ["H1.0", "H2.0"]),
+        (["S0/1"], []),
+        (["S0/1", "S1/5"], []),  # both ends of one cable
+        (["S0/1", "S1/4"], ["H0.0"]),
+        (["S1/9"], ["H1.0"]),
+        (["H1.0-S1"], ["H1.0"]),
+        (["S1/7", "S9/1", "/1", "S1/x"], []),
+    ],
+)
+def test_a_port_names_one_cable(links: list[str], expected: list[str]) -> None:
+    assert ported().cut_off(links) == expected
+
+
+def test_cables_that_still_work() -> None:
+    network = ported()
+    assert network.working_cables(["S0/1"]) == {"S0-S1": ["S0/2"]}
+    assert network.working_cables(["S1/4", "S2-S1"]) == {"S0-S1": ["S0/1"], "S1-S2": []}
+    assert network.working_cables(["S0/1", "S1/4", "S1/9", "S9/1"]) == {"S0-S1": []}
+    assert [network.link_named(name) for name in ("S1/4", "S2/1", "S1-S0", "S9/1")] == [
+        "S0-S1",
+        "S1-S2",
+        "S0-S1",
+        "S9/1",
+    ]

@@ -180,6 +180,11 @@ def test_other_reasons_stay_messages(ring: Path, command: Command) -> None:
     """Dimension order finds no routes around anything: one message for all."""
     same = command("what-if", ring, "--jobs", 1, "--set", "routing.algorithm=dimension-order")
     assert same.out.count("routes stay as they are:") == 1
+    said = " ".join(same.out.split())
+    assert (
+        "routes stay as they are: the routing algorithm does not find routes around failed links: set" in said
+    )
+    assert "set on top of the file" not in said, "the user set nothing"
 
 
 def test_messages_that_differ_in_names_are_not_all_printed(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from conftest import Command
 from test_what_if import RING
@@ -33,6 +34,9 @@ def failures(found: fs.WhatIf) -> Any:
         ({"link": "S(3)-S(2)", "at": "10 us", "until": "20 us"}, LINKS),
         ({"link": "S(3)-S(2)", "at": "30 us"}, LINKS - {"S(2)-S(3)"}),
         ({"link": "S(3)-S(2)", "at": "30001 ns", "until": "40 us"}, LINKS),
+        ({"link": "S(2)/3", "at": "10 us"}, LINKS - {"S(2)-S(3)"}),
+        ({"link": "S(3)/2", "at": "30 us", "until": "40 us"}, LINKS - {"S(2)-S(3)"}),
+        ({"link": "S(2)/3", "at": "30001 ns"}, LINKS),
         ({"switch": "S(2)", "at": "10 us"}, {"S(0)-S(1)", "S(3)-S(0)"}),
         ({"switch": "S(2)", "at": "50 us"}, LINKS),
     ],
@@ -66,12 +70,42 @@ def test_hosts_that_the_plan_helps_to_cut_off_are_counted() -> None:
     assert over["hosts_cut_off"].sum() == 0, "the control"
 
 
-def test_a_link_that_has_failed_for_good_fails_no_more_later() -> None:
+@pytest.mark.parametrize("name", ["S(1)-S(0)", "S(0)/3"])
+def test_a_link_that_has_failed_for_good_fails_no_more_later(name: str) -> None:
     """Its row is that of a run without the later entry."""
-    plan = {"link": "S(1)-S(0)", "at": "60 us", "until": "70 us"}
+    plan = {"link": name, "at": "60 us", "until": "70 us"}
     row = failures(fs.what_if(ring(plan), at="30 us", jobs=1)).loc["S(0)-S(1)"]
     alone = failures(fs.what_if(ring(), at="30 us", jobs=1)).loc["S(0)-S(1)"]
     assert (row["accepted_gbps"], row["lost_packets"]) == (alone["accepted_gbps"], alone["lost_packets"])
+
+
+def test_a_link_of_which_one_cable_has_failed_fails_whole() -> None:
+    """The cable that the plan restores stays failed, and the row of the link is that of both."""
+    edges = pd.DataFrame(
+        {"a": ["A", "B", "C"], "b": ["B", "C", "A"], "cables": [2, 1, 1]},
+    )
+    experiment = fs.Experiment.build(
+        topology=fs.Topology.from_edges(edges, hosts_per_switch=1),
+        links=fs.spec.Links(all=fs.spec.LinkParameters(rate="8 Gb/s", latency="10 ns")),
+        routing=fs.spec.Routing(algorithm="shortest-path"),
+        switch=fs.spec.Switch(virtual_lanes=4),
+        traffic=fs.spec.Traffic(pattern="uniform", load=0.2, message="500 B"),
+        run=fs.spec.Run(duration="100 us", allow_deadlock=True),
+    )
+    cable = {"link": "A/2", "at": "10 us", "until": "50 us"}
+    part = experiment.with_values({"faults.plan": [cable]})
+    rows = failures(fs.what_if(part, at="30 us", jobs=1))
+    assert set(rows.index) == {"A-B", "B-C", "C-A"}
+    whole = [{"link": "A/2", "at": "10 us"}, {"link": "A/3", "at": "30 us"}]
+    run = fs.run(experiment, set={"faults.plan": whole, "faults.reroute_after": "1 ps"})
+    assert rows.loc["A-B", "accepted_gbps"] == run.summary["accepted_gbps"]
+    both = [cable, {"link": "B/3", "at": "20 us"}]
+    assert set(
+        failures(fs.what_if(experiment.with_values({"faults.plan": both}), at="30 us", jobs=1)).index
+    ) == {
+        "B-C",
+        "C-A",
+    }
 
 
 def test_no_time_is_the_default() -> None:
