@@ -84,6 +84,8 @@ class Topology:
         Raises:
             InputError: two nodes have the same name, a kind is not known, or opposite edges differ.
         """
+        if not all(hasattr(graph, name) for name in ("nodes", "edges", "is_directed")):
+            raise InputError(f"from_networkx: graph is {type(graph).__name__}: must be a graph of networkx")
         names = _names(graph.nodes)
         links = _cables(graph, names)
         degrees = dict.fromkeys(names.values(), 0)
@@ -96,7 +98,7 @@ class Topology:
             if _kind(name, attributes, degrees[name] == 1 and hosts_per_switch is None) == "host":
                 hosts.append({"name": name})
             else:
-                switches.append({"name": name, **_place(attributes)})
+                switches.append({"name": name, **_place(name, attributes)})
         text = tomli_w.dumps({"switch": switches, "host": hosts, "link": links})
         return Inline(format="toml", text=text, hosts_per_switch=hosts_per_switch)
 
@@ -104,7 +106,16 @@ class Topology:
 def _rows(edges: Any) -> tuple[list[str], list[Sequence[Any]]]:
     if hasattr(edges, "itertuples"):
         return [str(column) for column in edges.columns], list(edges.itertuples(index=False, name=None))
-    rows: list[Sequence[Any]] = [tuple(row) for row in edges]
+    if isinstance(edges, str) or not isinstance(edges, Iterable):
+        raise InputError(
+            f"from_edges: edges is {type(edges).__name__}: must be pairs of names, or a data frame; "
+            "pandas.read_csv reads a file"
+        )
+    rows: list[Sequence[Any]] = []
+    for number, row in enumerate(edges):
+        if isinstance(row, str) or not isinstance(row, Iterable):
+            raise InputError(f"from_edges: entry {number} is {row!r}: must be a pair of names")
+        rows.append(tuple(row))
     wrong = next((number for number, row in enumerate(rows) if len(row) != 2), None)
     if wrong is not None:
         raise InputError(
@@ -174,6 +185,16 @@ def _kind(name: str, attributes: Mapping[str, Any], is_leaf: bool) -> str:
     return KINDS[str(kind).lower()]
 
 
-def _place(attributes: Mapping[str, Any]) -> dict[str, list[int]]:
+def _place(name: str, attributes: Mapping[str, Any]) -> dict[str, list[int]]:
+    """Coordinates as a list, or as GraphML has them: a text, `"0,2"`."""
     place = attributes.get("coordinates")
-    return {} if place is None else {"coordinates": [int(part) for part in place]}
+    if place is None:
+        return {}
+    try:
+        return {
+            "coordinates": [int(part) for part in (place.split(",") if isinstance(place, str) else place)]
+        }
+    except (TypeError, ValueError):
+        raise InputError(
+            f"from_networkx: node {name}: coordinates = {place!r}: must be whole numbers, such as [0, 2]"
+        ) from None

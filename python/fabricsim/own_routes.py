@@ -79,9 +79,11 @@ def forwarding_tables(
         set: values to replace, by key.
 
     Raises:
-        InputError: the experiment is wrong, the function returns something that is no neighbour and no port, or
-            the file cannot be written.
+        InputError: the experiment is wrong, `next_hop` is no function or returns something that is no neighbour and
+            no port, or the file cannot be written.
     """
+    if not callable(next_hop):
+        raise InputError(f"forwarding_tables: next_hop is {type(next_hop).__name__}: must be a function")
     experiment = as_experiment(experiment, set)
     network = Network.of(experiment)
     rows = []

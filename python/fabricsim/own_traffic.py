@@ -153,9 +153,10 @@ def _rows(messages: Any) -> Iterator[Sequence[Any]]:
         columns = [*COLUMNS, "traffic"] if "traffic" in messages.columns else list(COLUMNS)
         yield from messages[columns].itertuples(index=False, name=None)
         return
-    if not isinstance(messages, Iterable):
+    if isinstance(messages, str) or not isinstance(messages, Iterable):
         raise InputError(
-            f"run_messages: messages is {type(messages).__name__}: must be a data frame, or tuples"
+            f"run_messages: messages is {type(messages).__name__}: must be a data frame, or tuples; pandas.read_csv "
+            "reads a file"
         )
     for number, row in enumerate(messages):
         if not isinstance(row, Sequence) or not 4 <= len(row) <= 5:

@@ -63,6 +63,10 @@ def test_a_frame_has_attributes_and_empty_cells() -> None:
     [
         ([("A", "B", "C")], "entry 0 has 3 values"),
         (pd.DataFrame({"x": ["A"], "y": ["B"]}), "two must be `a` and `b`"),
+        ("machine.csv", "edges is str: must be pairs of names, or a data frame"),
+        (7, "edges is int"),
+        (["AB"], "entry 0 is 'AB': must be a pair"),
+        ([("A", "B"), 7], "entry 1 is 7: must be a pair"),
     ],
 )
 def test_a_table_without_ends_is_refused(edges: Any, text: str) -> None:
@@ -108,6 +112,21 @@ def test_directed_graphs_multigraphs_and_kinds() -> None:
         fs.Topology.from_networkx(differing)
     with pytest.raises(fs.InputError, match="both named 1"):
         fs.Topology.from_networkx(networkx.Graph([(1, "1")]))
+    with pytest.raises(fs.InputError, match="graph is list: must be a graph of networkx"):
+        fs.Topology.from_networkx([("A", "B")])
+
+
+def test_coordinates_of_networkx_are_lists_or_texts() -> None:
+    """GraphML has no lists: `networkx.read_graphml` gives texts."""
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.Graph([("A", "B")])
+    graph.nodes["A"]["coordinates"] = "0,2"
+    found = _graph(_experiment(fs.Topology.from_networkx(graph, hosts_per_switch=1)))
+    assert found["switch"][0]["coordinates"] == [0, 2]
+    for wrong in ("left", 3, [None]):
+        graph.nodes["A"]["coordinates"] = wrong
+        with pytest.raises(fs.InputError, match=r"node A: coordinates = .*: must be whole numbers"):
+            fs.Topology.from_networkx(graph, hosts_per_switch=1)
 
 
 def test_files_of_other_programs(tmp_path: Path) -> None:

@@ -79,6 +79,7 @@ def test_a_generator_beside_traffic_of_its_own(tmp_path: Path) -> None:
         ([(1, "H(0,0).0")], r"must be \(at, source, destination, size\)"),
         (pd.DataFrame({"at": [1], "source": ["H(0,0).0"]}), "destination, size must be among them"),
         (7, "messages is int"),
+        ("messages.csv", r"messages is str: must be .*; pandas\.read_csv reads a file"),
     ],
 )
 def test_a_message_that_is_wrong_is_named(messages: object, text: str) -> None:
@@ -168,6 +169,11 @@ def test_routes_round_a_ring_are_not_free_of_deadlock(tmp_path: Path) -> None:
 def test_a_function_that_names_no_neighbour(tmp_path: Path, hop: object, text: str) -> None:
     with pytest.raises(fs.InputError, match=rf"next_hop at S\(0,0\) for H\(1,0\)\.0: .*{text}"):
         fs.forwarding_tables(_experiment(TRAFFIC), lambda *_: hop, file=tmp_path / "x.fdbs")  # type: ignore[arg-type]
+
+
+def test_what_is_no_function_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(fs.InputError, match="next_hop is str: must be a function"):
+        fs.forwarding_tables(_experiment(TRAFFIC), "x-first", file=tmp_path / "x.fdbs")  # type: ignore[arg-type]
 
 
 def test_tables_that_cannot_be_written(tmp_path: Path) -> None:
