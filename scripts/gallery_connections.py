@@ -9,6 +9,7 @@ from types import MappingProxyType
 from gallery_shared import EXPERIMENTS, Shown, axis, ns, percent, table
 
 import fabricsim as fs
+from fabricsim.plots.legends import legend
 from fabricsim.plots.theme import COLOURS, line_look, new_figure, plain_log, style
 
 DRAGONFLY = """
@@ -81,7 +82,7 @@ def rc_dragonfly(file: Path) -> Shown:
         axes.set_ylim(bottom=0.0)
         axes.set(xlabel="offered load (of the hosts' links)", ylabel="accepted load")
         axes.set_title("Dragonfly of 72 hosts: reliable connections by routing")
-        axes.legend(loc="upper left")
+        legend(figure)
     reading = DRAGONFLY.format(
         ordered=percent(last["accepted_load"]),
         copies=percent(adaptive["drop"]["queue_pairs.retransmitted_share"]),
@@ -128,8 +129,8 @@ def rc_incast(file: Path) -> Shown:
         )
         axes.set_ylabel("throughput (Gb/s)")
         axes.set_title("Fat tree: incast of 32 reliable connections")
-        axes.set_ylim(0.0, 125.0)
-        axes.legend(loc="upper center", ncols=2)
+        axes.set_ylim(0.0, 105.0)
+        legend(figure, below=True)
     reading = INCAST.format(
         before=f"{gets['none']['H56']:.1f} and {gets['none']['H48']:.1f} Gb/s",
         after=f"{gets['infiniband']['H56']:.1f} and {gets['infiniband']['H48']:.1f}",
@@ -170,7 +171,7 @@ def rc_lost_packet(file: Path) -> Shown:
         axes.set_xticks(range(len(times) + 1), ["no losses", *times])
         axes.set(xlabel="time-out", ylabel="mean time of a message (µs)")
         axes.set_title("Two adapters: messages when a packet of a thousand is lost")
-        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), fontsize=8)
+        legend(figure)
     header = ["mean, 99.9 %", "no losses", *(f"time-out {time}" for time in times), "time-outs"]
     return Shown(["fabricsim sweep FILE"], table(header, rows), LOST, figure)
 

@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 
 from fabricsim.errors import InputError
 from fabricsim.plots import save
+from fabricsim.plots.legends import legend
 from fabricsim.plots.theme import COLOURS, new_figure, style
 from fabricsim.subnets import CannotRouteError, Simulated, route, simulate
 
@@ -246,8 +247,7 @@ def picture(all_rows: dict[str, list[Row]]) -> Figure:
         panels = figure.subplots(4, 2).flat
         for axes, given in zip(panels, FABRICS, strict=True):
             _panel(axes, given, all_rows[given.name])
-        handles, labels = axes.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=3)
+        legend(figure, below=True)
     return figure
 
 

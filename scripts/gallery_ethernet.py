@@ -9,6 +9,7 @@ from gallery_shared import Shown, axis, ns, table
 from matplotlib.figure import Figure
 
 import fabricsim as fs
+from fabricsim.plots.legends import legend
 from fabricsim.plots.theme import COLOURS, new_figure, style
 
 LINKS = {"ideal": "credits", "pause": "pauses"}
@@ -85,8 +86,8 @@ def _picture(gets: dict[tuple[str, str], tuple[float, float]], controls: list[st
                 heights = [gets[link, control][number] for control in controls]
                 axes.bar(places, heights, 0.38, color=COLOURS[place], label=LINKS[link])
             axes.set_xticks(range(len(controls)), [CONTROLS[control] for control in controls], rotation=20)
-            axes.set(xlabel="congestion control", title=title, ylim=(0.0, 130.0 if number == 0 else 65.0))
+            axes.set(xlabel="congestion control", title=title, ylim=(0.0, 105.0 if number == 0 else 52.5))
             if number == 0:
                 axes.set_ylabel("throughput (Gb/s)")
-            axes.legend(loc="upper center", ncols=2)
+        legend(figure, below=True)
     return figure

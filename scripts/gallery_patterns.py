@@ -8,6 +8,7 @@ from gallery_shared import Shown, axis, ns, percent, table
 
 import fabricsim as fs
 from fabricsim.plots import links, load_latency
+from fabricsim.plots.legends import legend
 from fabricsim.plots.theme import COLOURS, line_look, new_figure, style
 
 MESH = """
@@ -125,7 +126,7 @@ def dragonfly_routing(file: Path) -> Shown:
         axes.set(xlabel="accepted load (of the hosts' links)", ylabel="mean latency (µs)")
         axes.set_title("Dragonfly of 72 hosts: all to the next group")
         axes.set_xlim(left=0.0)
-        axes.legend(loc="upper left", bbox_to_anchor=(0.2, 1.0))
+        legend(figure)
     reading = DRAGONFLY.format(minimal=percent(most["minimal"]), par=percent(most["par-6/2"]))
     header = ["offered load", *(f"{algorithm}: accepted" for algorithm in algorithms)]
     return Shown(["fabricsim sweep FILE"], table(header, rows), reading, figure)
@@ -155,7 +156,7 @@ def ring_deadlock(file: Path) -> Shown:
         axes.set_ylim(bottom=0.0)
         axes.set(xlabel="simulated time (µs)", ylabel="delivered by the network (Gb/s)")
         axes.set_title("Ring of 8: with one virtual lane it stops")
-        axes.legend(loc="lower right")
+        legend(figure)
     reading = RING.format(cycle="\n".join(stopped.manifest["summary"]["deadlock"]))
     commands = [
         "fabricsim describe FILE",
@@ -190,7 +191,7 @@ def parking_lot_fairness(file: Path) -> Shown:
         axes.set_xticks(range(8), [str(number) for number in range(8)])
         axes.set(xlabel="switch that the host is on (7 is that of the destination)", ylabel="accepted (Gb/s)")
         axes.set_title("Parking lot of 8: what each host gets of 100 Gb/s")
-        axes.legend(loc="upper left")
+        legend(figure)
     header = ["arbiter", "most (Gb/s)", "least (Gb/s)", "Jain's index", "mean latency", "longest latency"]
     commands = ["fabricsim run FILE", "fabricsim sweep FILE"]
     return Shown(commands, table(header, rows), PARKING_LOT, figure)

@@ -8,6 +8,7 @@ from gallery_shared import Shown, axis, ns, percent, table
 
 import fabricsim as fs
 from fabricsim.plots import sequence
+from fabricsim.plots.legends import legend
 from fabricsim.plots.theme import line_look, new_figure, plain_log, style
 
 ALL_TO_ALL = """
@@ -66,7 +67,7 @@ def torus_all_to_all(file: Path) -> Shown:
         axes.set_xticks(range(len(sizes)), sizes)
         axes.set(xlabel="block for each pair of ranks", ylabel="time of an all-to-all (µs)")
         axes.set_title("4x4x4 torus: all-to-all of 64 ranks")
-        axes.legend(loc="upper left")
+        legend(figure)
     commands = ["fabricsim run FILE", "fabricsim sweep FILE"]
     return Shown(commands, table(["block", *algorithms], rows), ALL_TO_ALL, figure)
 
@@ -108,7 +109,7 @@ def torus_link_fails(file: Path) -> Shown:
         axes.set_ylim(bottom=0.0)
         axes.set(xlabel="simulated time (µs)", ylabel="delivered by the network (Gb/s)")
         axes.set_title("6x6 torus: a link fails, new routes 50 µs later")
-        axes.legend(loc="lower left")
+        legend(figure)
     ten = runs["discard", "10 us"].summary
     reading = LINK_FAILS.format(lost=ten["invariants.lost.link_failed"], all=ten["invariants.injected"])
     header = [
@@ -140,7 +141,7 @@ def torus_closed_loop(file: Path) -> Shown:
         axes.set_ylim(bottom=0.0)
         axes.set(xlabel="reads of each host (million a second)", ylabel="round trip (µs)")
         axes.set_title("8x8 torus: remote reads, windows of 1 to 64")
-        axes.legend(loc="upper left")
+        legend(figure)
     knee = next(window for window, rate in zip(windows, rates, strict=True) if rate > 0.9 * max(rates))
     header = ["window", "reads of a host (million/s)", "mean round trip", "p99"]
     commands = ["fabricsim run FILE", "fabricsim sweep FILE"]
@@ -178,7 +179,7 @@ def torus_failed_links(file: Path) -> Shown:
         axes.set_ylim(0.0, 5.0)
         axes.set(xlabel="accepted load (of the hosts' links)", ylabel="mean latency (µs)")
         axes.set_title("6x6 torus: uniform traffic with failed links")
-        axes.legend(loc="upper left")
+        legend(figure)
     header = [
         "offered load",
         *(f"{name}: {what}" for name in names.values() for what in ("accepted", "mean latency")),

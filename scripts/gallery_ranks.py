@@ -15,6 +15,7 @@ from gallery_shared import ROOT, Shown, axis, table
 from matplotlib.figure import Figure
 
 import fabricsim as fs
+from fabricsim.plots.legends import legend
 from fabricsim.plots.theme import COLOURS, new_figure, plain_log, style
 
 PROGRAM = ROOT / "experiments/programs/fft.py"
@@ -125,7 +126,7 @@ def _picture(names: list[str], values: Mapping[tuple[str, str], list[float]]) ->
         axes.set_xscale("log")
         plain_log(axes.xaxis)
         axes.set(xlabel="time of the transform (µs)")
-        axes.legend(title="congestion control, arbiter")
+        legend(figure, title="congestion control, arbiter", below=True)
         axes.set_title(f"{RANKS} ranks transform {SIZE} x {SIZE} numbers beside other jobs")
     return figure
 

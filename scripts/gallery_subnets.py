@@ -10,6 +10,7 @@ from pathlib import Path
 from gallery_shared import Shown, axis, percent, table
 
 import fabricsim as fs
+from fabricsim.plots.legends import legend
 from fabricsim.plots.theme import COLOURS, line_look, new_figure, plain_log, style
 from fabricsim.subnets import route
 
@@ -70,7 +71,7 @@ def subnet_bring_up(file: Path) -> Shown:
         plain_log(axes.xaxis)
         axes.set(xlabel="switches and hosts", ylabel="subnet up after (ms)")
         axes.set_title("3-level fat trees: a subnet comes up")
-        axes.legend(title="requests")
+        legend(figure, title="requests")
     most = sizes[-1]
     reading = BRING_UP.format(
         each=f"{1e3 * up[most, 1] / work[most].summary['subnet.requests']:.0f}",
@@ -113,7 +114,7 @@ def subnet_link_fails(file: Path) -> Shown:
         axes.set_xlim(0.0, 100.0)
         axes.set(xlabel="simulated time (ms)", ylabel="delivered by the network (Gb/s)")
         axes.set_title("Fat tree: a link fails; 4 requests outstanding")
-        axes.legend(loc="lower right")
+        legend(figure)
     rows = [row(trap, window) for trap in traps for window in windows]
     header = ["found by", "noticed after", "tables set after", "blocks set", "packets lost"]
     return Shown(["fabricsim run FILE --plot", "fabricsim sweep FILE"], table(header, rows), TRAPS, figure)
@@ -151,7 +152,7 @@ def engines_tree(file: Path) -> Shown:
         axes.set_xticks(range(len(engines)), engines)
         axes.set(ylabel="accepted load (% of hosts' links)", ylim=(0, 105))
         axes.set_title("4-ary 3-tree: what the tables of engines carry")
-        axes.legend(title="saturating traffic")
+        legend(figure, title="saturating traffic", below=True)
     header = [
         "engine",
         "paths on the fullest link, of the mean",

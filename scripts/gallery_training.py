@@ -7,6 +7,7 @@ from pathlib import Path
 from gallery_shared import Shown, axis, ns, percent, table
 
 import fabricsim as fs
+from fabricsim.plots.legends import legend
 from fabricsim.plots.theme import line_look, new_figure, style
 
 TRAINING = """
@@ -48,7 +49,7 @@ def training_step(file: Path) -> Shown:
         axes.set_ylim(bottom=0.0)
         axes.set(xlabel="buckets of gradients", ylabel="exposed communication (ms)")
         axes.set_title("Fat tree of 64 hosts: a training step")
-        axes.legend(loc="upper right")
+        legend(figure)
     first = buckets[0]
     far = found["random", first]
     reading = TRAINING.format(
