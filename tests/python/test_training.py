@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Command
@@ -111,3 +112,42 @@ def _toml(tree: object) -> str:
 
     assert isinstance(tree, dict)
     return tomli_w.dumps(tree)
+
+
+EXCHANGE = """
+[topology.single-switch]
+hosts = 4
+
+[[jobs]]
+name = "stencil"
+hosts = ["*"]
+program = { neighbour-exchange = { grid = [4], message = "1 KiB", compute = "1000000 s" } }
+
+[run]
+duration = "1 s"
+"""
+
+
+@pytest.mark.parametrize(
+    ("values", "days"),
+    [
+        ({"jobs.0.iterations": 18}, 208),
+        ({"jobs.0.iterations": 19}, None),
+        ({"jobs.0.program.neighbour-exchange.compute": "9000000 s", "jobs.0.iterations": 3}, None),
+        (
+            {
+                "links.all.rate": "1 Mb/s",
+                "jobs.0.program": {"all-reduce": {"algorithm": "ring", "message": "2 TiB"}},
+            },
+            None,
+        ),
+    ],
+)
+def test_bounds_beyond_the_range_of_times_are_refused(values: dict[str, Any], days: int | None) -> None:
+    """Before: times that were too short, and no exposed communication."""
+    experiment = fs.Experiment.from_text(EXCHANGE)
+    if days is not None:
+        assert int(fs.job_bounds(experiment, set=values)["time_ns"].iloc[0] / 86_400e9) == days
+        return
+    with pytest.raises(fs.InputError, match=r"least time of .* is beyond 18,446,744 s \(213 days\)"):
+        fs.job_bounds(experiment, set=values)

@@ -12,6 +12,9 @@ from fabricsim.lazy import pandas as pd
 from fabricsim.native import bad_input, native, waited
 from fabricsim.spec import Experiment, as_experiment
 
+RANGE_NS = 2**64 / 1e3
+"""Times are below: 18,446,744 s, 213 days."""
+
 
 def job_bounds(experiment: str | Path | Experiment, *, set: Mapping[str, Any] | None = None) -> pd.DataFrame:
     """Lower bounds on the time of each job: on a network on which messages meet at no link but those of hosts.
@@ -25,7 +28,8 @@ def job_bounds(experiment: str | Path | Experiment, *, set: Mapping[str, Any] | 
         set: values to replace, by key.
 
     Raises:
-        InputError: the experiment is invalid, has no jobs, or its jobs send too many messages.
+        InputError: the experiment is invalid, has no jobs, or its jobs send too many messages or take more than 213
+            days.
     """
     return pd.DataFrame(rows(as_experiment(experiment, set)))
 
@@ -39,4 +43,15 @@ def rows(experiment: Experiment) -> list[dict[str, Any]]:
         raise InputError(f"{experiment.file}: {text}")
     if not found:
         raise InputError(f"{experiment.file}: jobs: there is none: add a [[jobs]] entry")
+    if late := [job["job"] for job in found if _is_out_of_range(job)]:
+        raise InputError(
+            f"{experiment.file}: jobs: the least time of {late[0]} is beyond {RANGE_NS / 1e9:,.0f} s (213 days), "
+            "the range of times: lower `iterations`, its computing, or its messages"
+        )
     return cast("list[dict[str, Any]]", found)
+
+
+def _is_out_of_range(job: Mapping[str, Any]) -> bool:
+    """True if a time of all iterations is the largest one that there is."""
+    totals = (job["iterations"] * job[f"{name}_ns"] for name in ("iteration", "compute", "link"))
+    return max(totals) >= RANGE_NS * (1 - 1e-9)
