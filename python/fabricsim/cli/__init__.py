@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import sys
 import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
 
+import fabricsim
 from fabricsim.cli.app import app
-from fabricsim.cli.console import complain, settings
+from fabricsim.cli.console import caution, complain, settings
 from fabricsim.cli.interrupt import INTERRUPTED, interruptible
 from fabricsim.cli.streams import Streams, lenient
 from fabricsim.errors import FabricsimError
@@ -27,7 +33,8 @@ def main() -> None:
 def _code() -> int:
     """Runs the command and returns its exit code."""
     try:
-        app()
+        with _plain_warnings():
+            app()
     except FabricsimError as error:
         return _failed(str(error), error.exit_code)
     except KeyboardInterrupt:
@@ -46,6 +53,33 @@ def _code() -> int:
             1,
         )
     return 0
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Warnings of this package, and of packages for it, are lines as others: without the place in their files.
+
+    Those of a user's script have it.
+    """
+    with warnings.catch_warnings():
+        usual = warnings.showwarning
+        own = str(Path(fabricsim.__file__).parent)
+
+        def show(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if not settings.debug and (filename.startswith(own) or "site-packages" in filename):
+                caution(str(message))
+            else:
+                usual(message, category, filename, lineno, file, line)
+
+        warnings.showwarning = show
+        yield
 
 
 def _told(streams: Streams, code: int) -> int:

@@ -21,6 +21,7 @@ from matplotlib.transforms import Bbox
 
 from fabricsim.catalogue import Entry
 from fabricsim.errors import StoreError
+from fabricsim.plots.drawing import drawn
 from fabricsim.plots.looks import chosen_look, relabel
 
 Format = Literal["png", "svg", "pdf"]
@@ -130,7 +131,7 @@ def is_narrow(figure: Figure) -> bool:
 def drop_overlaps(figure: Figure, texts: Sequence[Text]) -> None:
     """Leaves out those of the texts that would be on an earlier one."""
     canvas = FigureCanvasAgg(figure)
-    figure.draw_without_rendering()
+    drawn(figure, figure.draw_without_rendering)  # faults are those of `save`
     kept: list[Bbox] = []
     for text in texts:
         box = Text.get_window_extent(text, canvas.get_renderer())  # type: ignore[no-untyped-call]
@@ -211,7 +212,11 @@ def save(figure: Figure, path: Path) -> Path:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with style():
-            figure.savefig(path, dpi=now.sizes.dpi, metadata=metadata[path.suffix.lstrip(".")])
+            written = drawn(
+                figure,
+                lambda: figure.savefig(path, dpi=now.sizes.dpi, metadata=metadata[path.suffix.lstrip(".")]),
+            )
     except OSError as error:
         raise StoreError(f"{path}: the picture cannot be written: {error.strerror}") from error
+    written.report(str(path))
     return path
