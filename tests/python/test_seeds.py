@@ -188,11 +188,14 @@ def test_sets_that_cannot_be_compared(pair: Path, tmp_path: Path, command: Comma
     for names, expected in [
         (("a", "b"), "0 seeds in common"),
         (("a", "loads"), "not one experiment with several seeds"),
-        (("a", "one"), "give --seeds N"),
+        (("a", "one"), "repeat it with `fabricsim run --seeds N`"),
+        (("a", "nowhere"), "nowhere: this is not a folder of results"),
     ]:
         ran = command("compare", *(tmp_path / name for name in names))
         assert (ran.code, ran.err.count("\n")) == (2, 1), ran.err
         assert expected in ran.err
+    mixed = command("compare", tmp_path / "one", tmp_path / "a", "--seeds", 2)
+    assert (mixed.code, mixed.err.count("a: this is repeated already")) == (2, 1), mixed.err
 
 
 def test_single_runs_are_repeated_for_a_comparison(pair: Path, tmp_path: Path, command: Command) -> None:

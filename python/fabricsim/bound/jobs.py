@@ -54,4 +54,4 @@ def rows(experiment: Experiment) -> list[dict[str, Any]]:
 def _is_out_of_range(job: Mapping[str, Any]) -> bool:
     """True if a time of all iterations is the largest one that there is."""
     totals = (job["iterations"] * job[f"{name}_ns"] for name in ("iteration", "compute", "link"))
-    return max(totals) >= RANGE_NS * (1 - 1e-9)
+    return bool(max(totals) >= RANGE_NS * (1 - 1e-9))

@@ -27,6 +27,7 @@ from fabricsim.errors import InputError
 from fabricsim.frames import missing
 from fabricsim.results import few_looks
 from fabricsim.run import load
+from fabricsim.store import read_manifest
 from fabricsim.sums import summed_by
 from fabricsim.sweep import SweepResult
 
@@ -96,11 +97,15 @@ def _compare_sets(
         raise InputError(f"{len(runs)} sets cannot be compared: give 2 to {MOST_RUNS}")
     if seeds is None and not all(map(is_sweep, runs)):
         single = next(run for run in runs if not is_sweep(run))
+        read_manifest(single)
         raise InputError(
-            f"{single}: this is one run, and others are repeated: give --seeds N to repeat it as well"
+            f"{single}: this is one run, and others are repeated: repeat it with `fabricsim run --seeds N`"
         )
     if seeds is not None and any(map(is_sweep, runs)):
-        raise InputError("--seeds repeats runs, and some of these are repeated already: leave it out")
+        already = next(run for run in runs if is_sweep(run))
+        raise InputError(
+            f"{already}: this is repeated already, and --seeds repeats single runs: leave it out, or give single runs"
+        )
     labels = None if seeds is None else compare_runs(runs).labels
     sets: list[Path | SweepResult] = list(runs)
     if seeds is not None:
