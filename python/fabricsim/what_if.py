@@ -24,6 +24,7 @@ from fabricsim.sweep import Stop, never
 from fabricsim.sweep.executors import Executor, local, processes
 from fabricsim.sweep.pool import Work
 from fabricsim.warm import Beginning, forget, run_from
+from fabricsim.what_if_columns import COLUMNS, CUT_OFF, FEWEST_PACKETS, MOST_HOSTS, WORSE
 
 Each = Literal["link", "switch"]
 EACH: tuple[Each, ...] = ("link", "switch")
@@ -32,48 +33,13 @@ AT = "1 ps"
 EARLIEST_PS = 1
 """The same, the earliest time of a failure."""
 REROUTE_AFTER = "1 ps"
-FEWEST_PACKETS = 10
-"""Packets of a flow without a failure for it to count as worse or cut off: fewer may be late by chance."""
-WORSE = 0.9
-"""Accepted throughput over that without a failure below which a flow counts as worse."""
-CUT_OFF = 0.01
-"""The same below which it counts as cut off."""
 STAY = "routes stay as they are"
 SEPARATED = f"{STAY}, since hosts are cut off"
 """Begin of the message of a failure around which routing finds no routes because it separates hosts."""
 MOST_FAILURES = 100_000
-MOST_HOSTS = 8
-"""Names of hosts that are cut off, for each failure."""
 TABLES = ("flows",)
 """Tables of a run that are read."""
 PAIR = ["source", "destination"]
-COLUMNS: dict[str, tuple[str, str]] = {
-    "failure": ("", "Link or switch that fails"),
-    "status": ("", "ok, deadlock, or failed"),
-    "accepted_gbps": ("Gb/s", "Accepted throughput of the whole fabric"),
-    "accepted_load": (
-        "fraction",
-        "The same as a fraction of the link rates of the hosts that offer messages",
-    ),
-    "change": ("fraction", "Accepted throughput over that without a failure, less 1"),
-    "latency_mean_ns": ("ns", "Mean latency of packets"),
-    "flows_worse": (
-        "",
-        f"Flows that get less than {WORSE:.0%} of their accepted throughput without a failure; of those with "
-        f"{FEWEST_PACKETS} packets or more",
-    ),
-    "flows_cut_off": ("", f"Those of them that get less than {CUT_OFF:.0%}"),
-    "hosts_cut_off": (
-        "",
-        "Hosts that no path joins to most others at some time from the failure on, with what has failed in all runs "
-        "(`links.failed`, `switches.failed`, `faults.plan`)",
-    ),
-    "names_cut_off": ("", f"Names of these hosts, {MOST_HOSTS} at most"),
-    "worst_flow": ("", "Flow that loses the most throughput"),
-    "lost_packets": ("packets", "Packets lost at what failed: they had no route around it"),
-    "message": ("", "Reason why the run failed, or why routes stay as they are"),
-}
-"""Columns of the table, with unit and text."""
 
 
 @dataclass(frozen=True)
@@ -342,6 +308,7 @@ def _run(task: _Task, routes: int, allowed: Allowance | None, stop: Stop) -> Res
 def _row(name: str, result: Result, without: pd.Series[float], note: str) -> dict[str, Any]:
     summary = result.manifest["summary"]
     lost = (summary.get("invariants") or {}).get("lost") or {}
+    jobs = summary.get("jobs") or []
     flows = _accepted(result).reindex(without.index).fillna(0.0)
     sending = without > 0.0
     part = flows[sending] / without[sending]
@@ -356,6 +323,8 @@ def _row(name: str, result: Result, without: pd.Series[float], note: str) -> dic
         "flows_worse": int((part < WORSE).sum()) if len(without) else None,
         "flows_cut_off": int((part < CUT_OFF).sum()) if len(without) else None,
         "worst_flow": "" if worst is None else "->".join(map(str, worst)),
+        "job_time_ns": summary.get("job_time_ns"),
+        "jobs_ended": sum(job["done"] == job["iterations"] for job in jobs) if jobs else None,
         "lost_packets": int(lost.get("link_failed", 0)) + int(lost.get("switch_failed", 0)),
         "message": note or "; ".join(summary.get("deadlock") or ()),
     }
@@ -392,7 +361,7 @@ def _table(rows: list[dict[str, Any]], without: Result) -> pd.DataFrame:
     order = table.assign(accepted=accepted, cut_off=-table["flows_cut_off"].fillna(0).astype(float))
     order = order.sort_values(["accepted", "cut_off", "failure"], na_position="first", kind="stable")
     table = table.loc[order.index].reset_index(drop=True)
-    for name in ("flows_worse", "flows_cut_off", "lost_packets", "hosts_cut_off"):
+    for name in ("flows_worse", "flows_cut_off", "jobs_ended", "lost_packets", "hosts_cut_off"):
         table[name] = table[name].astype("Int64")
     set_column_notes(table, COLUMNS)
     return table

@@ -119,12 +119,17 @@ def print_what_if(found: WhatIf, top: int, console: Console) -> None:
     headings = ("accepted\nGb/s", "change", "mean\nlatency", "flows\nworse", "cut\noff", "packets\nlost")
     for heading in headings:
         table.add_column(heading, justify="right")
-    table.add_column("worst flow")
+    jobs = bool(summary.get("jobs"))
+    if jobs:  # their flows are much alike
+        table.add_column("time of\nall jobs", justify="right")
+    else:
+        table.add_column("worst flow")
     latency = (summary.get("latency_ns") or {}).get("mean")
-    table.add_row("none", rate(summary.get("accepted_gbps")), "", nanoseconds(latency), "", "", "", "")
+    last = nanoseconds(summary.get("job_time_ns")) if jobs else ""
+    table.add_row("none", rate(summary.get("accepted_gbps")), "", nanoseconds(latency), "", "", "", last)
     table.add_section()
     for row in rows:
-        table.add_row(*_cells(row))
+        table.add_row(*_cells(row, jobs))
     console.print(table)
     console.print(found.routes, markup=False)
     for line in _sentences(found):
@@ -142,7 +147,7 @@ def print_what_if(found: WhatIf, top: int, console: Console) -> None:
         console.print(f"{others:,} more messages: see --json", style="yellow", markup=False)
 
 
-def _cells(row: dict[Any, Any]) -> list[str]:
+def _cells(row: dict[Any, Any], jobs: bool) -> list[str]:
     status = "" if row["status"] == "ok" else f" ({row['status']})"
     counts = [_count(row[name]) for name in ("flows_worse", "flows_cut_off", "lost_packets")]
     return [
@@ -151,7 +156,11 @@ def _cells(row: dict[Any, Any]) -> list[str]:
         "-" if missing(row["change"]) else f"{row['change']:+.1%}",
         nanoseconds(row["latency_mean_ns"]),
         *counts,
-        "" if missing(row["worst_flow"]) else str(row["worst_flow"]).replace("->", "→"),
+        nanoseconds(row["job_time_ns"])
+        if jobs
+        else ""
+        if missing(row["worst_flow"])
+        else str(row["worst_flow"]).replace("->", "→"),
     ]
 
 
@@ -177,6 +186,7 @@ def _sentences(found: WhatIf) -> list[str]:
     lines = [f"the worst: {worst['failure']}, {_change(worst['change'])} of accepted throughput"]
     if separated := _separated(ran):
         lines.append(separated)
+    lines += _of_jobs(found, ran)
     flows, counted = len(found.without.flows), found.counted_flows
     few = f"{FEWEST_PACKETS} packets in the measurement"
     if counted == 0:
@@ -187,6 +197,22 @@ def _sentences(found: WhatIf) -> list[str]:
     if counted < flows:
         lines.append(f"flows are {counted:,} of {flows:,}: the others have less than {few}")
     return lines
+
+
+def _of_jobs(found: WhatIf, ran: pd.DataFrame) -> list[str]:
+    """The effect of failures on jobs; nothing if there are none."""
+    summary = found.without.manifest["summary"]
+    number, before = len(summary.get("jobs") or ()), summary.get("job_time_ns")
+    if not number:
+        return []
+    if before is None:
+        return ["jobs do not end without a failure: run longer"]
+    times = ran["job_time_ns"].dropna()
+    most = f"{nanoseconds(times.max())} at most" if len(times) else ""
+    late = int((ran["jobs_ended"] < number).sum())
+    parts = [f"{late:,} of {len(ran):,} failures keep a job from its end"] if late else []
+    parts += [f"{most} with the others" if late else f"{most} with one"] if most else []
+    return ["; ".join([f"jobs take {nanoseconds(before)} without a failure", *parts])]
 
 
 def _separated(ran: pd.DataFrame) -> str:
