@@ -140,8 +140,10 @@ def _checkpoints(
         return None
     every = None
     if checkpoint is not None:
-        with bad_input():
+        try:
             every = native().parse_time(checkpoint)
+        except native().NativeError as error:
+            raise InputError(f"checkpoint: {error}") from None
         if every == 0:
             raise InputError(f"checkpoint = {checkpoint}: must be more than 0 s")
     if out is None:

@@ -29,6 +29,8 @@ T = TypeVar("T")
 MANIFEST = "manifest.json"
 VIEWER = "view.html"
 """Name of the viewer's page in a run folder."""
+PAGES = (".html", ".htm")
+"""Endings of names of pages."""
 FORMAT = 1
 """Version of the layout of a folder, in the manifest as `format`."""
 
@@ -303,6 +305,19 @@ def _umask() -> int:
     with contextlib.suppress(OSError):
         os.umask(mask)
     return mask
+
+
+def page_path(path: str | Path) -> Path:
+    """The path of a page for browsers.
+
+    Raises:
+        InputError: its name has another ending: the page could replace an experiment, or results.
+    """
+    page = Path(path)
+    is_special = page.exists() and not page.is_file()  # such as a device
+    if page.suffix.lower() not in PAGES and not is_special:
+        raise InputError(f"{page}: a page for browsers has a name that ends with {' or '.join(PAGES)}")
+    return page
 
 
 def write_page(path: Path, text: str) -> Path:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fabricsim.connectivity import Connectivity
+from fabricsim.durations import nanoseconds
 from fabricsim.errors import FabricsimError, InputError, InterruptedBuildError
 from fabricsim.fault_plan import REROUTES, Failed, FaultPlan, no_routes
 from fabricsim.lazy import pandas as pd
@@ -212,9 +213,8 @@ def _check_time(without: Result, at_ps: int) -> None:
         raise InputError(f"at = {at_ps} ps: must be {EARLIEST_PS} ps or later")
     end_ps = round(without.manifest["summary"]["simulated_s"] * 1e12)
     if at_ps >= end_ps:
-        raise InputError(
-            f"at = {at_ps / 1000:g} ns: the run without a failure ends at {end_ps / 1000:g} ns: give an earlier time"
-        )
+        at, end = nanoseconds(at_ps / 1000), nanoseconds(end_ps / 1000)
+        raise InputError(f"at = {at}: the run without a failure ends at {end}: give an earlier time")
 
 
 def _tasks(

@@ -178,7 +178,7 @@ def test_names_of_files_and_folders() -> None:
     [
         ({"checkpoint": "9 us"}, "give `out`"),
         ({"checkpoint": "0 s", "out": "run"}, "checkpoint = 0 s: must be more than 0 s"),
-        ({"checkpoint": "9 parsecs", "out": "run"}, "9 parsecs"),
+        ({"checkpoint": "9 parsecs", "out": "run"}, 'checkpoint: "9 parsecs" is not a time'),
         ({"resume": "none.checkpoint"}, "none.checkpoint: no checkpoint can be read there: No such file"),
         ({"resume": "x.toml", "out": "run"}, "x.toml: this is not a checkpoint"),
     ],

@@ -106,11 +106,14 @@ def test_a_sweep(command: Command, small: Path, tmp_path: Path) -> None:
     [
         (["nowhere"], 2, "not a folder of results"),
         (["a", "--out", "a/manifest.json/x.html"], 1, "the page cannot be written"),
+        (["a", "--out", "small.toml"], 2, "small.toml: a page for browsers has a name that ends with .html"),
     ],
 )
 def test_bad_input(command: Command, small: Path, arguments: list[str], code: int, message: str) -> None:
     command("run", small, "--out", "a")
+    before = small.read_bytes()
     ran = command("report", *arguments)
+    assert small.read_bytes() == before
     assert ran.code == code
     assert message in ran.err
     assert "Traceback" not in ran.err

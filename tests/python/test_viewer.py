@@ -283,6 +283,14 @@ def test_a_damaged_run_is_one_message(command: Command, stored: Path, name: str)
         assert sorted(path.name for path in stored.glob("a/.*")) == []
 
 
+def test_a_page_replaces_nothing_but_pages(command: Command, stored: Path) -> None:
+    before = (stored / "a/links.parquet").read_bytes()
+    ran = command("view", "a", "--out", "a/links.parquet")
+    assert (ran.code, ran.err.count("\n")) == (2, 1), ran
+    assert "a/links.parquet: a page for browsers has a name that ends with .html" in ran.err
+    assert (stored / "a/links.parquet").read_bytes() == before
+
+
 def test_a_page_that_cannot_be_written_is_one_message(command: Command, stored: Path) -> None:
     ran = command("view", "a", "--out", "a/manifest.json/x.html")
     assert ran.code == 1

@@ -337,7 +337,7 @@ def test_the_time_before_the_failure_is_simulated_once(ring: Path, monkeypatch: 
 def test_the_time_of_the_failure_is_in_the_run(ring: Path, command: Command) -> None:
     ran = command("what-if", ring, "--at", "100 us", "--jobs", 1)
     assert ran.code == 2
-    assert "at = 100000 ns: the run without a failure ends at 100000 ns: give an earlier time" in ran.err
+    assert "at = 100 µs: the run without a failure ends at 100 µs: give an earlier time" in ran.err
     assert "at = 0 ps: must be 1 ps or later" in command("what-if", ring, "--at", "0 ns").err
     assert "at: " in command("what-if", ring, "--at", "soon").err
     ran = command("what-if", ring, "--at", "50 us", "--jobs", 1, "--set", "run.warmup=50 us")

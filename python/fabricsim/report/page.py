@@ -10,7 +10,7 @@ from fabricsim.errors import InputError
 from fabricsim.lock import FolderLock
 from fabricsim.results import Result
 from fabricsim.run import load
-from fabricsim.store import VIEWER, read_manifest, write_page
+from fabricsim.store import VIEWER, page_path, read_manifest, write_page
 from fabricsim.sweep import SweepResult, load_sweep
 
 FILE = "report.html"
@@ -30,13 +30,13 @@ def report(
         bound: add the fraction of the bound that a run reached. Large networks need some seconds for it.
 
     Raises:
-        InputError: it is no such folder, or results in memory are given without `out`.
+        InputError: it is no such folder, results in memory are given without `out`, or `out` is no `.html`.
         FolderTakenError: another process writes the folder, and `out` is not given.
         StoreError: the page cannot be written.
     """
     folder = run.folder if isinstance(run, Result | SweepResult) else Path(run)
     if out is not None:
-        return _written(run, Path(out), bound=bound)
+        return _written(run, page_path(out), bound=bound)
     if folder is None:
         raise InputError("these results have no folder: give the path of the page")
     read_manifest(folder)  # before a lock is created beside a folder that has no results

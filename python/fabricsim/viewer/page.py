@@ -11,7 +11,7 @@ from pathlib import Path
 from fabricsim.errors import InputError
 from fabricsim.lock import FolderLock
 from fabricsim.results import Result
-from fabricsim.store import VIEWER, read_manifest, write_page
+from fabricsim.store import VIEWER, page_path, read_manifest, write_page
 from fabricsim.viewer.payload import packed
 from fabricsim.viewer.scene import scene
 
@@ -37,7 +37,7 @@ def view(
         say: called with a sentence on each part that a run did not record.
 
     Raises:
-        InputError: it is no such folder, or results in memory are given without `out`.
+        InputError: it is no such folder, results in memory are given without `out`, or `out` is no `.html`.
         FolderTakenError: another process writes the folder, and `out` is not given.
         StoreError: a table is damaged, or the page cannot be written.
     """
@@ -45,7 +45,7 @@ def view(
     if not 1 <= len(each) <= MOST_RUNS:
         raise InputError(f"{len(each)} runs: the viewer shows 1 to {MOST_RUNS} side by side")
     if out is not None:
-        return _written(each, Path(out), say)
+        return _written(each, page_path(out), say)
     folders = [one.folder if isinstance(one, Result) else Path(one) for one in each]
     first, others = folders[0], folders[1:]
     if first is None or None in others:
