@@ -19,7 +19,8 @@ from fabricsim import plots, warm
 from fabricsim.cli.console import output
 from fabricsim.cli.what_if import print_what_if
 from fabricsim.memory import Allowance
-from fabricsim.what_if import COLUMNS, SEPARATED
+from fabricsim.what_if import SEPARATED
+from fabricsim.what_if_columns import COLUMNS
 
 what_if = sys.modules["fabricsim.what_if"]
 

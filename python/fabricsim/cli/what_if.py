@@ -32,8 +32,9 @@ from fabricsim.cli.swept import read_single
 from fabricsim.errors import InputError
 from fabricsim.frames import missing
 from fabricsim.lazy import pandas as pd
-from fabricsim.what_if import AT, FEWEST_PACKETS, SEPARATED, WhatIf
+from fabricsim.what_if import AT, SEPARATED, WhatIf
 from fabricsim.what_if import what_if as run_what_if
+from fabricsim.what_if_columns import FEWEST_PACKETS
 
 MOST_MESSAGES = 2
 """Messages that are printed: those of failures differ in names."""
