@@ -183,3 +183,4 @@ def test_a_divided_subnet_has_the_line_of_its_second_part(command: Command, tmp_
     assert re.search(r'parts\.txt:7: the subnet has several parts: no path from "s0".* to "s1"', ran.err), (
         ran.err
     )
+    assert ran.err.count("parts.txt") == 1, ran.err

@@ -258,7 +258,8 @@ def _routed(fabric: Path | str, request: dict[str, Any], settings: Settings) -> 
         with bad_input():
             native_routes = waited(lambda: native().route_subnet({**subnet, **request}))
     except RuntimeError as error:
-        raise CannotRouteError(f"{fabric}: {error}") from error
+        text = str(error)  # it may begin with a line of the file
+        raise CannotRouteError(text if text.startswith(f"{fabric}:") else f"{fabric}: {text}") from error
     report = {**json.loads(native_routes.report()), "cpu_s": time.process_time() - begin}
     report["roots"] = None if settings.roots is None else str(settings.roots)
     report["advice"] = [asdict(one) for one in advice(report)]
