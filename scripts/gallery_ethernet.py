@@ -71,7 +71,8 @@ def _shares(run: fs.Result) -> tuple[float, float]:
 
 def _with_less(file: Path, control: str) -> str:
     """What a victim gets with credits for as much as XOFF leaves."""
-    run = fs.run(file, set={"congestion_control.algorithm": control, "links.all.buffer": XOFF})
+    credits = {"switch.flow_control": "ideal", "links.all.buffer": XOFF}
+    run = fs.run(file, set={"congestion_control.algorithm": control, **credits})
     return f"{_shares(run)[1]:.1f}"
 
 

@@ -43,6 +43,13 @@ QUICK = [
 """Experiments whose runs take a few seconds together. The others have larger tables of the same make."""
 
 
+@pytest.mark.parametrize(
+    "file", sorted((PAGE.parents[1] / "experiments/gallery").glob("*.toml")), ids=lambda path: path.stem
+)
+def test_a_file_to_begin_with_has_no_warnings(file: Path) -> None:
+    assert fs.Experiment.from_file(file).warnings() == []
+
+
 @pytest.mark.parametrize("name", QUICK)
 def test_the_page_has_the_numbers_of_its_experiments(experiments: Path, name: str) -> None:
     shown = _gallery().GALLERY[name](experiments / f"gallery/{name}.toml")
