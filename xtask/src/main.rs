@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod callers;
+mod examples;
 mod generate;
 mod layers;
 mod options;

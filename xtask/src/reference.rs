@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
+use crate::examples::Examples;
 use crate::schema::{
     alternatives, default, is_required, names, plain_type, properties, range, reference, tagged, text, unit,
 };
@@ -19,6 +20,9 @@ not listed here is an error. These pages are generated from the types that read 
 
 `fabricsim check FILE --json` prints an experiment with every default filled in.
 ";
+
+/// Name of the type of the whole file among examples.
+const WHOLE: &str = "Experiment";
 
 /// Name of the page of the experiment itself, and of types that are texts with a unit.
 const INDEX: &str = "index";
@@ -42,7 +46,9 @@ pub(crate) fn pages(schema: &Value) -> Vec<(String, String)> {
             sections.push((key, page, types));
         }
     }
-    let mut index = Page { homes: &homes, name: INDEX, text: HEAD.to_owned() };
+    let examples = Examples::new();
+    let new = |name, text| Page { homes: &homes, examples: &examples, name, text };
+    let mut index = new(INDEX, HEAD.to_owned());
     index.write_contents(schema, &sections);
     for (name, _) in homes.iter().filter(|(_, page)| *page == INDEX) {
         index.write_section(name, &definitions[name]);
@@ -50,7 +56,7 @@ pub(crate) fn pages(schema: &Value) -> Vec<(String, String)> {
     let mut pages = vec![(format!("{INDEX}.md"), index.text.clone())];
     for (key, name, types) in &sections {
         let text = format!("# `{key}`\n\n[The experiment file](index.md), key `{key}`.\n");
-        let mut page = Page { homes: &homes, name, text };
+        let mut page = new(name.as_str(), text);
         for of in types {
             page.write_section(of, &definitions[of]);
         }
@@ -89,6 +95,7 @@ fn references(schema: &Value) -> Vec<String> {
 struct Page<'a> {
     /// Page of each type.
     homes: &'a BTreeMap<String, String>,
+    examples: &'a Examples,
     name: &'a str,
     text: String,
 }
@@ -97,13 +104,14 @@ impl Page<'_> {
     fn write_contents(&mut self, schema: &Value, sections: &[(&str, String, Vec<String>)]) {
         self.text.push_str("\n## Sections\n");
         let _ = write!(self.text, "\n{}\n", text(schema));
-        self.text.push_str("\n| key | value | default | |\n|---|---|---|---|\n");
+        self.text.push_str("\n| key | value | default | example | |\n|---|---|---|---|---|\n");
         for (key, value) in properties(schema) {
             let page = sections.iter().find(|(section, ..)| *section == key);
             let shown = page.map_or(format!("`{key}`"), |(_, page, _)| format!("[`{key}`]({page}.md)"));
             let required =
                 if is_required(schema, key) { "required".to_owned() } else { quoted(&default(value)) };
-            let _ = writeln!(self.text, "| {shown} | {} | {required} | {} |", self.kind(value), cell(value));
+            let cells = [shown, self.kind(value), required, self.example(WHOLE, key, value), cell(value)];
+            let _ = writeln!(self.text, "| {} |", cells.join(" | "));
         }
     }
 
@@ -116,17 +124,17 @@ impl Page<'_> {
             let example = section["examples"][0].as_str().unwrap_or_default();
             let _ = write!(self.text, "\nA text such as `\"{example}\"`: `{pattern}`.\n");
         }
-        self.write_keys(section);
+        self.write_keys(name, section);
         let mut variants = alternatives(section).peekable();
         if variants.peek().is_some() {
             self.text.push('\n');
         }
         for variant in variants {
-            self.write_variant(variant);
+            self.write_variant(name, variant);
         }
     }
 
-    fn write_variant(&mut self, variant: &Value) {
+    fn write_variant(&mut self, of: &str, variant: &Value) {
         let Some((tag, content)) = tagged(variant) else {
             let option = serde_json::json!({ "oneOf": [variant] });
             let names: Vec<String> = names(&option).iter().map(|(name, _)| format!("`\"{name}\"`")).collect();
@@ -135,23 +143,29 @@ impl Page<'_> {
             return;
         };
         let kind = self.kind(content);
-        let _ = writeln!(self.text, "- `{tag}` ({kind}): {}{}", text(variant), facts(content));
+        let example = self.such_as(of, tag, content);
+        let _ = writeln!(self.text, "- `{tag}` ({kind}): {}{}{example}", text(variant), facts(content));
+        let own = format!("{of}.{tag}");
         for (key, value) in properties(content) {
             let kind = self.kind(value);
             let required = if is_required(content, key) { "; required" } else { "" };
             let default = Some(default(value)).filter(|default| !default.is_empty());
             let default = default.map(|default| format!("; default `{default}`")).unwrap_or_default();
-            let line = format!("`{key}` ({kind}{required}{default}): {}{}", text(value), facts(value));
+            let example = self.such_as(&own, key, value);
+            let line =
+                format!("`{key}` ({kind}{required}{default}): {}{}{example}", text(value), facts(value));
             let _ = writeln!(self.text, "    - {line}");
         }
     }
 
-    fn write_keys(&mut self, section: &Value) {
+    fn write_keys(&mut self, of: &str, section: &Value) {
         let mut keys = properties(section).peekable();
         if keys.peek().is_none() {
             return;
         }
-        self.text.push_str("\n| key | value | range | unit | default | |\n|---|---|---|---|---|---|\n");
+        self.text.push_str(
+            "\n| key | value | range | unit | default | example | |\n|---|---|---|---|---|---|---|\n",
+        );
         for (key, value) in keys {
             let required =
                 if is_required(section, key) { "required".to_owned() } else { quoted(&default(value)) };
@@ -161,10 +175,22 @@ impl Page<'_> {
                 range(value).unwrap_or_default(),
                 unit(value).unwrap_or_default().to_owned(),
                 required,
+                self.example(of, key, value),
                 cell(value),
             ];
             let _ = writeln!(self.text, "| {} |", cells.join(" | "));
         }
+    }
+
+    /// An example of a key as a cell of a table.
+    fn example(&self, of: &str, key: &str, value: &Value) -> String {
+        let line = self.examples.line(of, key, value).unwrap_or_default();
+        quoted(&line.replace('|', "\\|"))
+    }
+
+    /// An example of a key as a sentence.
+    fn such_as(&self, of: &str, key: &str, value: &Value) -> String {
+        self.examples.line(of, key, value).map(|line| format!(" Example: `{line}`.")).unwrap_or_default()
     }
 
     /// Returns the description of a value, with links to the sections of types.
@@ -222,8 +248,14 @@ mod tests {
                 assert!(all.contains(&format!("| `{key}` |")), "{name}.{key}");
             }
         }
-        assert!(all.contains("| `load` | number | above 0 and at most 10 |  |  | Offered load"), "{all}");
-        assert!(all.contains("| `virtual_lanes` | integer | from 1 to 16 | lanes | `1` | "), "{all}");
+        assert!(
+            all.contains("| `load` | number | above 0 and at most 10 |  |  | `load = 0.4` | Offered load"),
+            "{all}"
+        );
+        assert!(
+            all.contains("| `virtual_lanes` | integer | from 1 to 16 | lanes | `1` | `virtual_lanes = "),
+            "{all}"
+        );
         assert!(all.contains("- `\"uniform\"`: Any destination but oneself"), "{all}");
         assert!(all.contains("- `hypercube` (table): "), "{all}");
     }
