@@ -26,8 +26,8 @@ pub enum ForkError {
     },
     /// A run with these failures is in another state now.
     #[error(
-        "faults.plan: a run with these failures is in another state at {now}: a copy may differ in what fails and returns after {now}, \
-         and have such failures only if the run that is copied has some, or has never been without an event"
+        "faults.plan: a run with these failures is in another state at {now}. What fails and returns until {now}, and `faults.waiting`, must \
+         be as in the run that is copied. If that run was once without an event, it and its copy must both have failures after {now}, or neither"
     )]
     Past {
         /// The time of the run that is copied.
