@@ -249,7 +249,7 @@ mod tests {
             }
         }
         assert!(
-            all.contains("| `load` | number | above 0 and at most 10 |  |  | `load = 0.4` | Offered load"),
+            all.contains("| `load` | number | above 0 and at most 10 |  |  | `load = 0.3` | Offered load"),
             "{all}"
         );
         assert!(
