@@ -148,7 +148,7 @@ impl<'a> Run<'a> {
         let mut step = (0, 0, Time::ZERO);
         while let Some(message) = out.ready.take(Time::MAX) {
             let free = if (step.0, step.1) == (message.stream, message.tag) { step.2 } else { Time::ZERO };
-            let left = free.max(message.created) + self.duration(host, message.bytes);
+            let left = free.max(message.created).saturating_add(self.duration(host, message.bytes));
             step = (message.stream, message.tag, left);
             self.send(host, left, message);
         }
@@ -157,8 +157,8 @@ impl<'a> Run<'a> {
     fn send(&mut self, from: usize, left: Time, message: Message) {
         let to = message.destination.index();
         let latency = self.network.latencies[from] + self.network.delay + self.network.latencies[to];
-        let alone = message.created + self.duration(from, message.bytes) + latency;
-        let head = message.created + latency;
+        let head = message.created.saturating_add(latency);
+        let alone = head.saturating_add(self.duration(from, message.bytes));
         self.push(left, Kind::Left, from, message);
         self.push(head, Kind::Head(alone), from, message);
         self.sent += 1;
@@ -183,7 +183,7 @@ impl<'a> Run<'a> {
                 let time = self.duration(to, bytes);
                 let arriving = &mut self.hosts[to].arriving;
                 let busy = arriving.iter().find(|of| (of.0, of.1) == (stream, tag)).map_or(now, |of| of.2);
-                let end = busy.max(now) + time;
+                let end = busy.max(now).saturating_add(time);
                 arriving.retain(|of| of.2 > now && (of.0, of.1) != (stream, tag));
                 arriving.push((stream, tag, end));
                 self.push(end.max(alone), Kind::Tail, from, message);

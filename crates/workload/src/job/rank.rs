@@ -94,8 +94,9 @@ impl Rank {
                 return;
             }
             let Some(first) = self.active.pop_front() else { return };
-            self.complete = self.complete.max(first.at + first.compute + self.job.step_delay);
-            self.computed += first.compute;
+            let computed = first.at.saturating_add(first.compute);
+            self.complete = self.complete.max(computed.saturating_add(self.job.step_delay));
+            self.computed = self.computed.saturating_add(first.compute);
             let ended = self.next - self.active.len() as u32;
             if u64::from(ended).is_multiple_of(self.steps.count) {
                 self.end_iteration(ended, out);
