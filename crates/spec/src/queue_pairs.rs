@@ -31,7 +31,7 @@ pub struct QueuePairs {
     /// Time for which a receiver without receive request asks the sender to wait (min_rnr_timer), rounded up to one of InfiniBand's 32 values.
     #[schemars(extend("x-minimum" = "10 us", "x-maximum" = "655.36 ms"))]
     pub min_rnr_timer: Time,
-    /// A packet requests an acknowledgement if it is the last of its message, or one of every so many packets of it. 0: only the last.
+    /// A packet requests an acknowledgement if it is the last of its message, and every n-th of it besides. 0: only the last.
     #[schemars(extend("x-unit" = "packets"))]
     pub ack_every: u32,
     /// Treatment of packets that have overtaken others of their queue pair, as adaptive routing makes them do.

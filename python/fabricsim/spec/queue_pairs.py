@@ -78,8 +78,8 @@ class QueuePairs:
     to one of InfiniBand's 32 values. Range: from 10 us to 655.36 ms. Default: "640 us".
     """
     ack_every: int | None = None
-    """A packet requests an acknowledgement if it is the last of its message, or one of every so many packets
-    of it. 0: only the last. Range: at least 0. Unit: packets. Default: 0.
+    """A packet requests an acknowledgement if it is the last of its message, and every n-th of it besides. 0:
+    only the last. Range: at least 0. Unit: packets. Default: 0.
     """
     out_of_order: OutOfOrder | None = None
     """Treatment of packets that have overtaken others of their queue pair, as adaptive routing makes them do.
