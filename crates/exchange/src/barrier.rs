@@ -1,6 +1,7 @@
 //! A barrier for threads that meet every few microseconds.
 
 use std::num::NonZeroUsize;
+use std::sync::OnceLock;
 
 use crate::sync::{AtomicBool, AtomicUsize, Ordering, yield_now};
 
@@ -28,8 +29,7 @@ pub(crate) struct Barrier {
 impl Barrier {
     pub(crate) fn new(threads: usize) -> Self {
         let apart = || Apart(AtomicUsize::new(0));
-        let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let spins = if threads <= processors { SPINS } else { 0 };
+        let spins = if threads <= processors() { SPINS } else { 0 };
         Self {
             threads,
             spins,
@@ -69,6 +69,12 @@ impl Barrier {
             }
         }
     }
+}
+
+/// Processors that the program may use. To ask the system takes as long as to start a thread.
+fn processors() -> usize {
+    static COUNT: OnceLock<usize> = OnceLock::new();
+    *COUNT.get_or_init(|| std::thread::available_parallelism().map_or(1, NonZeroUsize::get))
 }
 
 /// Breaks a barrier if its thread panics.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::checks::equal;
 use crate::common::{ALL, everything, prepare, run, simulate_in_threads};
 use fabricsim_model::{Data, Table};
 use fabricsim_simulation::{Control, Outcome, Status};
@@ -32,7 +33,12 @@ fn difference(one: &Outcome, other: &Outcome) -> Option<String> {
     if names(one) != names(other) {
         return Some(format!("tables: {:?} and {:?}", names(one), names(other)));
     }
-    for (table, its) in one.tables.iter().zip(&other.tables) {
+    // Rows are written only where something differs: most of the time of these tests would go into that.
+    let differs = |(a, b): &(&Table, &Table)| {
+        a.columns.len() != b.columns.len()
+            || a.columns.iter().zip(&b.columns).any(|(a, b)| a.name != b.name || !equal(&a.data, &b.data))
+    };
+    for (table, its) in one.tables.iter().zip(&other.tables).filter(differs) {
         let (mine, its) = (rows(table), rows(its));
         if mine.len() != its.len() {
             return Some(format!("table {}: {} and {} rows", table.name, mine.len(), its.len()));

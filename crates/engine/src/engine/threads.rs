@@ -28,9 +28,9 @@ pub(super) struct Threads {
     /// Events of a window, for each thread, from which on they take part.
     #[state(fixed)]
     worth: u64,
-    /// They do in any case.
+    /// Calls of [`Engine::advance`] in which they do in any case.
     #[state(fixed)]
-    always: bool,
+    forced: u64,
     /// Calls of [`Engine::advance`], windows, and their events, so far.
     advances: u64,
     windows: u64,
@@ -71,7 +71,7 @@ impl Threads {
             asked: division.threads,
             number,
             worth: division.worth,
-            always: false,
+            forced: 0,
             advances: 0,
             windows: 0,
             events: 0,
@@ -128,7 +128,7 @@ impl<B: Observer> Engine<B> {
     pub(super) fn uses_threads(&self) -> bool {
         // Loads that all switches broadcast are exchanged outside of windows.
         self.threads.number > 1
-            && (self.threads.always || self.threads.are_worth())
+            && (self.threads.advances <= self.threads.forced || self.threads.are_worth())
             && self.partitions[0].publish_at == Time::MAX
     }
 
@@ -137,9 +137,10 @@ impl<B: Observer> Engine<B> {
         self.threads.number
     }
 
-    /// From now on, threads take part in every window. For tests and measurements: where windows hold few events, that takes longer.
-    pub fn always_use_threads(&mut self) {
-        self.threads.always = true;
+    /// Threads take part in every window of the next `advances` calls of [`Engine::advance`]. For tests and measurements: where windows hold few
+    /// events, that takes longer.
+    pub fn force_threads(&mut self, advances: u64) {
+        self.threads.forced = self.threads.advances.saturating_add(advances);
     }
 
     /// How the run is divided, and what threads have done so far.

@@ -27,7 +27,7 @@ use fabricsim_simulation::{Control, Outcome, permit, simulate};
 
 use crate::common::simulate_in_threads;
 
-pub use tables::Tables;
+pub use tables::{Tables, equal};
 
 /// A check that did not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
