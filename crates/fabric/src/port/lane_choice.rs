@@ -19,37 +19,41 @@ impl Ports {
         now: Time,
         flow: u32,
     ) -> Result<Vl, Time> {
-        match self.lane_in_turn::<CommonFeatures>(port, allowed, blocks, now) {
+        match self.first_lane::<CommonFeatures>(port, allowed, blocks, now, || flow) {
             Some(lane) => Ok(lane),
             None => self.search_lane(port, allowed, blocks, now, flow),
         }
     }
 
-    /// The lane that [`Ports::choose_lane`] chooses in the common case: there is just one lane, or they
-    /// are taken in turn, and the first has space.
+    /// The lane that [`Ports::choose_lane`] chooses in the common case: there is just one lane, or they are taken in turn or by `flow`,
+    /// and the first has space.
     #[inline(always)]
-    pub fn lane_in_turn<F: Features>(
+    pub fn first_lane<F: Features>(
         &mut self,
         port: u32,
         allowed: Lanes,
         blocks: u32,
         now: Time,
+        flow: impl FnOnce() -> u32,
     ) -> Option<Vl> {
-        if F::PLAIN || allowed.count == 1 || self.selection == Selection::RoundRobin {
-            let place = if allowed.count == 1 { 0 } else { self.after_last(port, allowed) };
-            let lane = allowed.first.0 + place;
-            let credits = &mut self.lanes[port as usize * self.lane_count + usize::from(lane)];
-            if credits.free < blocks {
-                self.ramps.collect(credits, now);
-            }
-            if credits.free >= blocks {
-                return Some(Vl(lane));
-            }
+        let place = if allowed.count == 1 {
+            0
+        } else if F::PLAIN || self.selection == Selection::RoundRobin {
+            self.after_last(port, allowed)
+        } else if self.selection == Selection::ByFlow {
+            place_of_flow(allowed, flow())
+        } else {
+            return None;
+        };
+        let lane = allowed.first.0 + place;
+        let credits = &mut self.lanes[port as usize * self.lane_count + usize::from(lane)];
+        if credits.free < blocks {
+            self.ramps.collect(credits, now);
         }
-        None
+        (credits.free >= blocks).then_some(Vl(lane))
     }
 
-    /// As [`Ports::choose_lane`], after [`Ports::lane_in_turn`] has found none.
+    /// As [`Ports::choose_lane`], after [`Ports::first_lane`] has found none.
     #[inline(never)]
     pub(crate) fn search_lane(
         &mut self,
@@ -166,8 +170,14 @@ impl Ports {
     #[inline]
     pub fn selectable(&self, allowed: Lanes, flow: u32) -> Lanes {
         match self.selection {
-            Selection::ByFlow => Lanes::new(allowed.first.0 + (flow % u32::from(allowed.count)) as u8, 1),
+            Selection::ByFlow => Lanes::new(allowed.first.0 + place_of_flow(allowed, flow), 1),
             _ => allowed,
         }
     }
+}
+
+/// The place of the lane of a flow among those that it may take.
+#[inline(always)]
+fn place_of_flow(allowed: Lanes, flow: u32) -> u8 {
+    (flow % u32::from(allowed.count)) as u8
 }

@@ -147,7 +147,9 @@ impl Switch {
             return;
         }
         let (allowed, blocks) = (slot.hop.lanes, space_for::<F>(slot.blocks, &context.rules));
-        let out_lane = context.ports.lane_in_turn::<F>(port, allowed, blocks, context.now).or_else(|| {
+        let flow = || context.arena[packet].flow();
+        let first = context.ports.first_lane::<F>(port, allowed, blocks, context.now, flow);
+        let out_lane = first.or_else(|| {
             let flow = context.arena[packet].flow();
             context.ports.search_lane(port, allowed, blocks, context.now, flow).ok()
         });
@@ -359,7 +361,7 @@ pub(super) fn examine<F: Features, R, B, O>(
     }
     let (allowed, injected) = (slot.hop.lanes, slot.packet.injected);
     let blocks = space_for::<F>(slot.blocks, &context.rules);
-    if let Some(lane) = context.ports.lane_in_turn::<F>(port, allowed, blocks, context.now) {
+    if let Some(lane) = context.ports.first_lane::<F>(port, allowed, blocks, context.now, || slot.flow()) {
         return Some((injected, lane));
     }
     let flow = context.arena[packet].flow();

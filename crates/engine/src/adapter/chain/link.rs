@@ -3,7 +3,7 @@
 use fabricsim_fabric::{Arena, Outbox, PartitionContext, Slot, report_multicast, send};
 use fabricsim_model::{Observer, Packet, PacketKind};
 use fabricsim_routing::{Destination, RoutingFunction};
-use fabricsim_units::{Time, Vl};
+use fabricsim_units::{HostId, Time, Vl};
 
 use super::Chain;
 use crate::adapter::{Candidate, Endpoint, OutgoingPacket};
@@ -25,6 +25,12 @@ impl Chain {
             (None, Some(stream)) => self.service_classes[usize::from(stream)],
             (None, None) => endpoint.service_class(),
         }
+    }
+
+    /// The flow of packets to a host or multicast group, by which lanes may be selected.
+    #[inline(always)]
+    pub(super) fn flow_to(&self, destination: HostId) -> u32 {
+        self.id.0.wrapping_mul(31).wrapping_add(destination.0)
     }
 
     /// The lane and path on which a packet of a service class can be sent now; or the time at which there may be
@@ -51,7 +57,7 @@ impl Chain {
         };
         let lanes = context.injection_lanes.unwrap_or_else(|| of_policy(&context.routing));
         debug_assert_eq!(lanes, of_policy(&context.routing));
-        let flow = self.id.0.wrapping_mul(31).wrapping_add(destination.0);
+        let flow = self.flow_to(destination);
         let chosen = context.ports.choose_lane(self.port, lanes, blocks, context.now, flow);
         if chosen.is_err() {
             context.ports.senders[self.port as usize].stall(context.now, lanes.first);

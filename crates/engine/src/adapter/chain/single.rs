@@ -54,7 +54,8 @@ impl Chain {
         let is_single = message.destination.group().is_none() && endpoint.fits_in_packet(message);
         let lanes = context.injection_lanes.filter(|_| is_single && !context.rules.has_levels_of_paths)?;
         let blocks = (message.bytes as u32).div_ceil(context.ports.ramps.unit());
-        context.ports.lane_in_turn::<F>(self.port, lanes, blocks, context.now)
+        let flow = || self.flow_to(message.destination);
+        context.ports.first_lane::<F>(self.port, lanes, blocks, context.now, flow)
     }
 
     #[inline(always)]
