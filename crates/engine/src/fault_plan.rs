@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use fabricsim_routing::{MulticastTables, Router, RoutingError, check_reroutes, reroute};
+use fabricsim_routing::{
+    MulticastTables, Router, RoutingError, check_reroutes, reroute, with_lanes_for_states,
+};
 use fabricsim_spec::{Experiment, SpecError, WaitingPackets};
 use fabricsim_topology::{Failing, Failure, Graph, failed_links, failed_switches, failures};
 use fabricsim_units::{HostId, LinkId, SwitchId, Time};
@@ -94,12 +96,10 @@ impl FaultPlan {
         }
         if let Some(after) = faults.reroute_after {
             check_reroutes(experiment, graph, router, file)?;
-            let times: BTreeSet<Time> =
-                changes.iter().skip(dead.len()).map(|change| change.at + after).collect();
             let initially = failed_at_start(experiment, graph, file)?;
             let at_first = Routes { router: Arc::clone(router), multicast: trees(graph, &initially, groups) };
             let mut routes = BTreeMap::from([(initially.clone(), at_first)]);
-            for at in times {
+            for at in change_times(&planned, after) {
                 let failed = failed_at(graph, &planned, &initially, at);
                 let of_state = match routes.get(&failed) {
                     Some(known) => known.clone(),
@@ -125,6 +125,38 @@ impl FabricChange {
             Self::Route(_) => 2,
         }
     }
+}
+
+/// `router` with virtual lanes for the routes of all states of the fabric that have routes of their own.
+///
+/// # Errors
+///
+/// There are not enough lanes, or a name is not in the graph. They name the experiment `file`.
+pub(crate) fn with_lanes(
+    experiment: &Experiment,
+    graph: &Graph,
+    router: Router,
+    file: &str,
+) -> Result<Router, SpecError> {
+    let faults = &experiment.faults;
+    if faults.reroute_after.is_none() && experiment.switches.failed.is_empty() {
+        return Ok(router);
+    }
+    let initially = failed_at_start(experiment, graph, file)?;
+    let mut states = BTreeSet::from([initially.clone()]);
+    if let Some(after) = faults.reroute_after {
+        let planned = failures(graph, &faults.plan, file)?;
+        let times = change_times(&planned, after);
+        states.extend(times.into_iter().map(|at| failed_at(graph, &planned, &initially, at)));
+    }
+    let states: Vec<Vec<LinkId>> = states.into_iter().collect();
+    with_lanes_for_states(experiment, graph, router, &states, file)
+}
+
+/// When routes change: `after` each failure, and each end of one.
+fn change_times(planned: &[Failure], after: Time) -> BTreeSet<Time> {
+    let ends = planned.iter().map(|failure| failure.until).filter(|&until| until < Time::MAX);
+    planned.iter().map(|failure| failure.at).chain(ends).map(|at| at + after).collect()
 }
 
 /// Links that do not work at the start, in order: those of `links.failed`, and those of the switches of `switches.failed`.

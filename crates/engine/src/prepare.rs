@@ -15,7 +15,7 @@ use fabricsim_workload::{
 };
 
 use crate::ages::AgingBuilder;
-use crate::fault_plan::{FaultPlan, failed_at_start, first_routes, leave_out_failed};
+use crate::fault_plan::{FaultPlan, failed_at_start, first_routes, leave_out_failed, with_lanes};
 use crate::subnet_plan::SubnetPlan;
 use crate::{Assembly, Engine};
 
@@ -115,6 +115,7 @@ impl Prepared {
         AgingBuilder::new(&experiment, &graph, file)?;
         begin(BuildStep::Routing)?;
         let router = fabricsim_routing::build(&experiment, &graph, base, file)?;
+        let router = with_lanes(&experiment, &graph, router, file)?;
         let router = Arc::new(first_routes(&experiment, &graph, router, file)?);
         begin(BuildStep::Workload)?;
         let mut workload = fabricsim_workload::build(&experiment, &hosts(&graph), file)?;

@@ -5,15 +5,20 @@ use std::path::Path;
 use fabricsim_model::{LossCause, Observer, Packet};
 use fabricsim_units::{Time, Vl};
 
-use crate::{Engine, Prepared};
+use crate::{Engine, PrepareError, Prepared};
 
 /// Builds the experiment of a TOML text, with overrides.
 pub(crate) fn prepare(text: &str, overrides: &[(&str, &str)]) -> Prepared {
+    try_prepare(text, overrides).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// As [`prepare`], where the experiment may not be possible; its text must be readable.
+pub(crate) fn try_prepare(text: &str, overrides: &[(&str, &str)]) -> Result<Prepared, PrepareError> {
     let overrides: Vec<_> =
         overrides.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
     let experiment = fabricsim_spec::read(text, "test.toml", &overrides);
     let experiment = experiment.unwrap_or_else(|error| panic!("{error}"));
-    Prepared::new(experiment, Path::new("."), "test.toml").unwrap_or_else(|error| panic!("{error}"))
+    Prepared::new(experiment, Path::new("."), "test.toml")
 }
 
 /// Everything that hosts and links do.

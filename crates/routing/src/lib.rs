@@ -64,7 +64,7 @@ pub use opensm::{engine, subnet_without};
 pub use path::path;
 pub use path_mtu::{PathMtus, has_small_links, links_of_path, path_mtus};
 pub use ports::PortRouting;
-pub use reroute::{check_reroutes, reroute};
+pub use reroute::{check_reroutes, reroute, with_lanes_for_states};
 pub use route_table::RouteTable;
 pub use shortest_path::shortest_paths;
 pub use table::{ForwardingTables, TableRouting};

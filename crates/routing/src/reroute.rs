@@ -41,8 +41,8 @@ pub fn reroute(
             let rerouted = tables.with_tables(around, longest_path(graph, failed));
             let rerouted = rerouted.map_err(|(needed, lanes)| {
                 error(format!(
-                    "with {} the longest route has {needed} links between switches, and \"hops\" has lanes for {lanes}: give more \
-                     `switch.virtual_lanes`",
+                    "with {} the longest route has {needed} links between switches, and the lanes of \"hops\" were divided among \
+                     {lanes} as the run began: give a failure with as long routes in the `faults.plan` from which it begins",
                     named(graph, failed)
                 ))
             })?;
@@ -58,6 +58,36 @@ pub fn reroute(
         }
         _ => Err(unable(file)),
     }
+}
+
+/// `router` with virtual lanes for the longest routes of all `states`, each the links that do not work, in ascending order: with lanes by
+/// hops, a packet keeps its lanes when the routes change while it travels.
+///
+/// # Errors
+///
+/// There are not enough lanes. It names the experiment `file`.
+pub fn with_lanes_for_states(
+    experiment: &Experiment,
+    graph: &Graph,
+    router: Router,
+    states: &[Vec<LinkId>],
+    file: &str,
+) -> Result<Router, SpecError> {
+    let Router::TableRouting(mut tables) = router else { return Ok(router) };
+    if !tables.has_lanes_by_hops() || !goes_around(experiment, graph) {
+        return Ok(tables.into());
+    }
+    for failed in states {
+        tables = tables.with_lanes_for(longest_path(graph, failed)).map_err(|(needed, lanes)| {
+            let message = format!(
+                "\"hops\" needs {needed} virtual lanes in each service class, the links of the longest route with {}, and there are \
+                 {lanes}",
+                named(graph, failed)
+            );
+            SpecError::at_key(file, "routing.lane_policy", message)
+        })?;
+    }
+    Ok(tables.into())
 }
 
 /// Refuses to change the routes of an algorithm that does not find routes around failed links; the error names the experiment
@@ -76,9 +106,11 @@ pub fn check_reroutes(
 }
 
 fn unable(file: &str) -> SpecError {
-    let message = "the routing algorithm does not find routes around failed links: leave it out, or set `routing.algorithm` to \
-                   \"shortest-path\" with `lane_policy = \"hops\"`, to \"opensm\", or on a mesh, torus, grid or hypercube to \
-                   \"look-up-tables\"";
+    let message = format!(
+        "the routing algorithm does not find routes around failed links: leave `{KEY}` out, or set `routing.algorithm` to \
+         \"shortest-path\" with `lane_policy = \"hops\"`, to \"opensm\", or on a mesh, torus, grid or hypercube to \
+         \"look-up-tables\""
+    );
     SpecError::at_key(file, KEY, message)
 }
 
@@ -87,5 +119,6 @@ fn named(graph: &Graph, failed: &[LinkId]) -> String {
     const SHOWN: usize = 3;
     let names: Vec<String> = failed.iter().take(SHOWN).map(|&link| graph.link_name(link)).collect();
     let more = if failed.len() > SHOWN { ", ..." } else { "" };
-    format!("{} failed links ({}{more})", failed.len(), names.join(", "))
+    let plural = if failed.len() == 1 { "" } else { "s" };
+    format!("{} failed link{plural} ({}{more})", failed.len(), names.join(", "))
 }

@@ -154,6 +154,23 @@ impl TableRouting {
         }
     }
 
+    /// True if the n-th link of a route has lanes of its own.
+    pub(crate) fn has_lanes_by_hops(&self) -> bool {
+        matches!(self.lanes, AnyPolicy::Hops(_))
+    }
+
+    /// The same routing with lanes for routes of `longest` links between switches, if it has lanes by hops for fewer; if there are
+    /// not enough, the lanes that are needed and those that there are.
+    pub(crate) fn with_lanes_for(mut self, longest: u32) -> Result<Self, (u32, u8)> {
+        if let AnyPolicy::Hops(ladder) = &self.lanes
+            && longest > ladder.rungs()
+        {
+            let resized = ladder.resized(longest).map_err(|needed| (needed, ladder.lane_count()))?;
+            self.lanes = resized.into();
+        }
+        Ok(self)
+    }
+
     /// Sets an entry, or none. The port must be one of the graph's.
     pub(crate) fn set(&mut self, at: SwitchId, to: Destination, port: Option<PortNo>) {
         let tables = match to.path {

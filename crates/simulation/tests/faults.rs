@@ -300,7 +300,7 @@ fn what_cannot_be_routed_around_is_an_error() {
     // 4 lanes are enough for the torus' longest route of 4 links; around both links of a corner's row the way is longer.
     let more = r#"[{ link = "S(0,0)-S(1,0)", at = "3 us" }, { link = "S(0,0)-S(3,0)", at = "3 us" }, { link = "S(0,0)-S(0,1)", at = "3 us" }]"#;
     let message = error(&[("faults.plan", more), after, ("switch.virtual_lanes", "4")]);
-    assert!(message.contains("the longest route has 5 links"), "{message}");
+    assert!(message.contains("\"hops\" needs 5 virtual lanes in each service class"), "{message}");
     let unknown = error(&[("faults.plan", r#"[{ link = "S(0,0)-S(2,2)", at = "3 us" }]"#)]);
     assert!(unknown.contains("faults.plan.0.link"), "{unknown}");
     assert!(prepare(TORUS, &[plan, after]).faults.changes.len() == 2);

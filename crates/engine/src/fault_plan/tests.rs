@@ -39,3 +39,39 @@ fn a_link_has_failed_from_its_time_to_its_end() {
     assert_eq!(at(Time(to.0 - 1)), [LinkId(1), LinkId(3)]);
     assert_eq!(at(to), [LinkId(1)]);
 }
+
+/// A ring has routes of three links between switches, and of five without one of its links. Lanes are divided for all planned states
+/// before the run; what is not planned leaves them as they are.
+#[test]
+fn lanes_by_hops_are_for_the_longest_route_of_all_planned_states() {
+    let text = r#"
+topology.ring = { switches = 6 }
+[routing]
+algorithm = "shortest-path"
+lane_policy = "hops"
+[run]
+duration = "1 ms"
+[faults]
+plan = [{ link = "S0-S1", at = "10 us" }]
+"#;
+    let lanes = |changes: &[(&str, &str)]| prepare(text, changes).router.lanes_needed();
+    let reroute = ("faults.reroute_after", "'5 us'");
+    let eight = ("switch.virtual_lanes", "8");
+    let without = Some((3, "any:0 any:2 any:4".to_owned()));
+    assert_eq!(lanes(&[eight]), without, "routes stay as they are");
+    assert_eq!(lanes(&[eight, reroute, ("faults.plan", "[]")]), without, "no failure");
+    assert_eq!(lanes(&[eight, reroute]), Some((5, "any:0 any:1 any:2 any:3 any:4".to_owned())));
+    let error = crate::testing::try_prepare(text, &[("switch.virtual_lanes", "4"), reroute]).unwrap_err();
+    let error = error.to_string();
+    assert!(
+        error.contains("routing.lane_policy: \"hops\" needs 5 virtual lanes in each service class, the links of the longest route with 1 failed link (S0-S1), and there are 4"),
+        "{error}"
+    );
+    let warm = prepare(text, &[eight, ("faults.plan", "[]")]);
+    let failing = prepare(text, &[eight, reroute]).experiment;
+    let error = warm.with_faults(failing, "warm.toml").unwrap_err().to_string();
+    assert!(
+        error.contains("has 5 links between switches, and the lanes of \"hops\" were divided among 3"),
+        "{error}"
+    );
+}

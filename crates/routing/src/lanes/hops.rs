@@ -27,17 +27,27 @@ impl HopLadder {
     /// The policy for routes of at most `longest` links between switches on `lanes` virtual lanes; the lanes that are needed, if
     /// there are fewer.
     pub(crate) fn new(graph: &Graph, longest: u32, lanes: u8) -> Result<Self, u32> {
-        let rungs = longest.max(1);
-        let width = u32::from(lanes) / rungs;
-        if width == 0 {
-            return Err(rungs);
-        }
         let ports = graph.switches.iter().map(|switch| switch.ports.len()).max().unwrap_or(0);
         let mut to_host = vec![false; ports * graph.switches.len()];
         for host in &graph.hosts {
             to_host[host.switch.index() * ports + host.port.index()] = true;
         }
-        Ok(Self { rungs: rungs as u8, width: width as u8, all: Lanes::new(0, lanes), ports, to_host })
+        Self { rungs: 1, width: lanes, all: Lanes::new(0, lanes), ports, to_host }.resized(longest)
+    }
+
+    /// The same for routes of at most `longest` links between switches; the lanes that are needed, if there are fewer.
+    pub(crate) fn resized(&self, longest: u32) -> Result<Self, u32> {
+        let rungs = longest.max(1);
+        let width = u32::from(self.all.count) / rungs;
+        if width == 0 {
+            return Err(rungs);
+        }
+        Ok(Self { rungs: rungs as u8, width: width as u8, ..self.clone() })
+    }
+
+    /// Virtual lanes that the policy divides among the links of a route.
+    pub(crate) fn lane_count(&self) -> u8 {
+        self.all.count
     }
 
     /// The same with all links on one lane.

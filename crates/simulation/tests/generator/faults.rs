@@ -83,7 +83,7 @@ fn write(build: &mut Build) {
 
 /// The draft with lanes for routes around what fails; without a change of routes if there cannot be enough of them.
 pub fn with_routes(draft: Draft) -> Draft {
-    const NEEDS: &str = "the longest route has";
+    const NEEDS: &str = "the links of the longest route with";
     let is_short = |draft: &Draft| prepare(draft).is_some_and(|error| error.contains(NEEDS));
     if !is_short(&draft) {
         return draft;
