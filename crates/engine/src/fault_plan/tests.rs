@@ -52,7 +52,7 @@ lane_policy = "hops"
 [run]
 duration = "1 ms"
 [faults]
-plan = [{ link = "S0-S1", at = "10 us" }]
+plan = [{ link = "S(0)-S(1)", at = "10 us" }]
 "#;
     let lanes = |changes: &[(&str, &str)]| prepare(text, changes).router.lanes_needed();
     let reroute = ("faults.reroute_after", "'5 us'");
@@ -64,7 +64,7 @@ plan = [{ link = "S0-S1", at = "10 us" }]
     let error = crate::testing::try_prepare(text, &[("switch.virtual_lanes", "4"), reroute]).unwrap_err();
     let error = error.to_string();
     assert!(
-        error.contains("routing.lane_policy: \"hops\" needs 5 virtual lanes in each service class, the links of the longest route with 1 failed link (S0-S1), and there are 4"),
+        error.contains("routing.lane_policy: \"hops\" needs 5 virtual lanes in each service class, the links of the longest route with 1 failed link (S(0)-S(1)), and there are 4"),
         "{error}"
     );
     let warm = prepare(text, &[eight, ("faults.plan", "[]")]);
