@@ -76,7 +76,9 @@ class FaultPlan:
 def no_routes(message: str) -> str:
     """The reason in a message about `REROUTES`, without advice about that key, which the file does not have."""
     reason = message.partition(f"{REROUTES}: ")[2] or message
-    return reason.replace("leave `faults.reroute_after` out, or set", "set").removesuffix(" (set on top of the file)")
+    return reason.replace("leave `faults.reroute_after` out, or set", "set").removesuffix(
+        " (set on top of the file)"
+    )
 
 
 def _has_failed(entry: Mapping[str, Any], at_ps: int) -> bool:
