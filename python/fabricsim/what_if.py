@@ -237,7 +237,9 @@ def _tasks(
         kept = plan.before_failure(each, name, at_ps, same)
         return experiment.with_values({"faults.plan": [*kept, *failures], **values})
 
-    beginnings = _beginnings(experiment, at_ps, again if plan.plan else {})
+    # Lanes by hops are divided for the detours of each failure, from the start.
+    by_hops = (experiment.check().get("routing") or {}).get("lane_policy") == "hops"
+    beginnings = None if by_hops else _beginnings(experiment, at_ps, again if plan.plan else {})
     tasks = [_Task(name, failing(name, again), failing(name, {}), beginnings) for name in names]
     tasks[0].as_it_is.describe()
     return tasks

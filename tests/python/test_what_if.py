@@ -245,7 +245,7 @@ TORUS = """
 topology.torus = { dimensions = [3, 3], hosts_per_switch = 2 }
 links.all = { rate = "16 Gb/s", latency = "20 ns", buffer = "8 KiB" }
 switch.virtual_lanes = 8
-routing = { algorithm = "shortest-path", lane_policy = "hops" }
+routing = { algorithm = "opensm", engine = "dfsssp" }
 host.mtu = "512 B"
 run = { warmup = "20 us", duration = "30 us", drain = "measured", drain_limit = "20 us" }
 
