@@ -547,16 +547,17 @@ class ConnectionAdapter:
         self,
         channel: int,
         path: tuple[int, int, int],
+        second: tuple[tuple[int, int, int], int, int, int] | None,
         service: int,
         of_path: tuple[int, int],
         offer: tuple[int, int, int, int, int, int],
         data: bytes,
     ) -> int:
-        """Requests a connection: its number. `of_path`: MTU in bytes and time-out;
+        """Requests a connection: its number. `second`: alternate path; `of_path`: MTU in bytes and time-out;
         `offer`: queue pair, PSN, resources, depth, retries, RNR retries."""
 
-    def accept(self, id: int, offer: tuple[int, int, int, int, int, int], data: bytes) -> None:
-        """Accepts a request."""
+    def accept(self, id: int, offer: tuple[int, int, int, int, int, int], failover: int, data: bytes) -> None:
+        """Accepts a request; `failover`: 0 if its alternate path is loaded, 1 or 2 if it is not."""
 
     def confirm(self, id: int) -> None:
         """Confirms a reply."""

@@ -181,88 +181,6 @@ def test_packets_report_that_their_sender_has_migrated(tmp_path: Path) -> None:
     assert all(bits[2, 13] + bits[13, 2])
 
 
-def _client(ctx: v.Context, status: int, then: Any) -> dict[str, Any]:
-    end = cm.CMID(ctx)
-    channel = end.event_channel
-    end.resolve_addr(cm.AddrInfo("H3", 7))
-    channel.get_cm_event()
-    end.resolve_route()
-    channel.get_cm_event()
-    end.create_qp()
-    end.connect()
-    assert channel.get_cm_event().event_type == cm.RDMA_CM_EVENT_ESTABLISHED
-    assert end.qp is not None
-    assert end.route is not None
-    alternate = v.AHAttr(dlid=end.route.dlid + 1, src_path_bits=1)
-    with pytest.raises(v.PyverbsRDMAError, match="send_lap: timeout = 32: at most 31"):
-        end.send_lap(alternate, timeout=32)
-    end.send_lap(alternate, timeout=6)
-    event = channel.get_cm_event()
-    assert (event.event_type, event.status) == (cm.IB_CM_APR_RECEIVED, status)
-    memory = end.reg_msgs(64)
-    end.post_send(memory)
-    end.get_send_comp()
-    attr = end.qp.query()[0]
-    result = then(end) if then else None
-    end.disconnect()
-    assert channel.get_cm_event().event_type == cm.RDMA_CM_EVENT_DISCONNECTED
-    return {"route": end.route, "state": attr.path_mig_state, "timeout": attr.timeout, "then": result}
-
-
-def _server(ctx: v.Context, status: int) -> dict[str, Any]:
-    listener = cm.CMID(ctx)
-    listener.bind_addr(cm.AddrInfo(service=7))
-    listener.listen()
-    end = listener.get_request()
-    memory = end.reg_msgs(64)
-    for _ in range(2):
-        end.post_recv(memory)
-    end.accept()
-    channel = end.event_channel
-    assert channel.get_cm_event().event_type == cm.RDMA_CM_EVENT_ESTABLISHED
-    assert end.qp is not None
-    with pytest.raises(
-        v.PyverbsRDMAError, match="only the end that requests a connection loads alternate paths"
-    ):
-        end.send_lap(v.AHAttr(dlid=2))
-    event = channel.get_cm_event()
-    assert event.event_type == cm.IB_CM_LAP_RECEIVED
-    end.send_apr(status)
-    assert channel.get_cm_event().event_type == cm.RDMA_CM_EVENT_DISCONNECTED
-    attr = end.qp.query()[0]
-    assert attr.ah_attr is not None
-    return {"path": event.path, "timeout": attr.timeout, "mtu": attr.path_mtu, "lid": attr.ah_attr.dlid}
-
-
-@pytest.mark.parametrize("status", [0, 5])
-def test_an_alternate_path_is_loaded_by_communication_management(status: int) -> None:
-    def migrate(end: cm.CMID) -> tuple[int, str]:
-        assert end.qp is not None
-        if status:
-            return 0, ""
-        end.qp.modify(v.QPAttr(path_mig_state=v.IBV_MIG_MIGRATED), v.IBV_QP_PATH_MIG_STATE)
-        end.post_send(end.reg_msgs(64))
-        end.get_send_comp()
-        attr = end.qp.query()[0]
-        assert attr.ah_attr is not None
-        return attr.ah_attr.dlid, end.context.get_async_event().event_type.name
-
-    def client(ctx: v.Context) -> dict[str, Any]:
-        return _client(ctx, status, migrate)
-
-    run = v.run(FABRIC, {"H0": client, "H3": lambda ctx: _server(ctx, status)}, set={"faults.plan": []})
-    ours, theirs = run.values["H0"], run.values["H3"]
-    assert theirs["path"] == v.AHAttr(dlid=3, src_path_bits=1)
-    if status == 0:
-        # The other end has answered on the first path, and followed on the second one.
-        assert ours["state"] == v.IBV_MIG_ARMED
-        assert ours["then"] == (13, "IBV_EVENT_PATH_MIG")
-        assert (theirs["lid"], theirs["timeout"]) == (3, 6)
-    else:
-        assert ours["state"] == v.IBV_MIG_MIGRATED
-        assert (theirs["lid"], theirs["timeout"]) == (2, 14)
-
-
 def test_path_records_have_the_least_of_the_links() -> None:
     """The MTU and the rate of the slowest link on the way, and of the route to that LID only."""
     set = {
@@ -276,13 +194,6 @@ def test_path_records_have_the_least_of_the_links() -> None:
 
     run = v.run(FABRIC, {"H0": program}, set=set)
     assert run.values["H0"] == [(2, v.IBV_MTU_1024, 10**10, 14), (2, v.IBV_MTU_4096, 54_545_000_000, 14)]
-
-
-def test_connections_have_the_path_mtu_of_the_record() -> None:
-    set = {"faults.plan": [], "links.named": {"L1S0-L2S1": {"mtu": "1100 B"}}}
-    run = v.run(FABRIC, {"H0": lambda ctx: _client(ctx, 5, None), "H3": lambda ctx: _server(ctx, 5)}, set=set)
-    assert run.values["H0"]["route"].mtu == v.IBV_MTU_1024
-    assert run.values["H3"]["mtu"] == v.IBV_MTU_1024
 
 
 LAYERED = """

@@ -120,7 +120,7 @@ class CMEventChannel:
             end = CMID(self, pd=listener.pd, qp_init_attr=listener.init_attr)
             end._number, end._peer, end._address = number, of, listener._address
             self._state.ends[number] = end
-            return CMEvent(event, end, listener, private_data=data)
+            return CMEvent(event, end, listener, private_data=data, path=end._second_requested(of))
         end = self._state.ends[number]
         if event is Event.RDMA_CM_EVENT_CONNECT_RESPONSE and end.qp is not None:
             # The library brings the queue pair to RTS and confirms; the program sees ESTABLISHED only.
@@ -239,7 +239,7 @@ class CMID(AlternatePaths):
         self._param = param or ConnParam()
         handle, service, dlid = self._state.handle, self._address.service_id, self._peer["dlid"]
         route = self.route or path_record(self.context, dlid)
-        data = self._param.private_data
+        data, second = self._param.private_data, self._request_second(self._param)
         if self._is_datagram:
             self._number = self.context.call(self._adapter.resolve, handle, dlid, service, data)
         else:
@@ -247,7 +247,7 @@ class CMID(AlternatePaths):
             self._peer |= {"sl": route.sl, "timeout": route.ack_timeout, "path_mtu": route.mtu}
             of_path = (128 << route.mtu, route.ack_timeout)
             connect = self._adapter.connect
-            self._number = self.context.call(connect, handle, path, service, of_path, offer, data)
+            self._number = self.context.call(connect, handle, path, second, service, of_path, offer, data)
         self._state.ends[self._number] = self
 
     def accept(self, param: ConnParam | None = None) -> None:
@@ -266,7 +266,9 @@ class CMID(AlternatePaths):
             self.context.call(self._adapter.answer, self._number, reply, self._param.private_data)
             return
         self._to_rts(self.qp)
-        self.context.call(self._adapter.accept, self._number, self._offer(self.qp), self._param.private_data)
+        offer, answer = self._offer(self.qp), self._param.failover_accepted
+        self._second_answered(answer)
+        self.context.call(self._adapter.accept, self._number, offer, answer, self._param.private_data)
 
     def establish(self) -> None:
         """Confirms a reply, of an end without queue pair of its own (`rdma_establish`)."""
@@ -352,11 +354,6 @@ class CMID(AlternatePaths):
     def _is_datagram(self) -> bool:
         return self._address is not None and self._address.is_datagram
 
-    def _own(self) -> QP:
-        if self.qp is None:
-            raise PyverbsUserError("the end has no queue pair: call create_qp before")
-        return self.qp
-
     def _offer(self, qp: QP) -> tuple[int, int, int, int, int, int]:
         param = self._param
         reads = (param.responder_resources, param.initiator_depth)
@@ -386,6 +383,7 @@ class CMID(AlternatePaths):
         self._peer |= values
         self._reply = data
         self._to_rts(self._own())
+        self._second_answered(values["failover"])
         self.context.call(self._adapter.confirm, self.number)
 
     def _disconnected(self) -> None:

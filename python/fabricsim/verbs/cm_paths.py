@@ -13,6 +13,7 @@ from fabricsim.verbs.qp import QP, QPAttr
 
 if TYPE_CHECKING:
     from fabricsim.native_types import NativeConnectionAdapter
+    from fabricsim.verbs.cm_types import ConnParam
     from fabricsim.verbs.context import Context
 
 
@@ -49,11 +50,20 @@ class AlternatePaths:
     context: Context
     qp: QP | None
     _adapter: NativeConnectionAdapter
+    failover_accepted: int | None = None
+    """Answer of the other end to the second path of a request: 0 loaded, 1 it has none, 2 refused."""
     _offered: tuple[AHAttr, int] | None = None
+    """Path of a LAP that is not answered."""
+    _second: tuple[AHAttr, int] | None = None
+    """Path of a request that is not answered."""
 
     @property
     def number(self) -> int:
         """Number of the connection at this end (communication ID)."""
+        raise NotImplementedError
+
+    @property
+    def _is_datagram(self) -> bool:
         raise NotImplementedError
 
     def send_lap(self, ah_attr: AHAttr, timeout: int = 14) -> None:
@@ -79,7 +89,7 @@ class AlternatePaths:
         if self._offered is None:
             raise PyverbsUserError("send_apr: no IB_CM_LAP_RECEIVED was taken")
         if status == 0:
-            self._load()
+            self._load(self._offered)
         self._offered = None
         self.context.call(self._adapter.answer_path, self.number, status)
 
@@ -90,16 +100,44 @@ class AlternatePaths:
 
     def _path_answered(self, status: int) -> None:
         if status == 0 and self._offered is not None:
-            self._load()
+            self._load(self._offered)
         self._offered = None
 
-    def _load(self) -> None:
-        assert self._offered is not None
+    def _request_second(self, param: ConnParam) -> tuple[tuple[int, int, int], int, int, int] | None:
+        """The second path of a request, as the adapter takes it."""
+        path, timeout = param.alternate_path, param.alternate_timeout
+        if path is None:
+            return None
+        if self._is_datagram:
+            raise PyverbsUserError("connect: alternate_path: a service for datagrams has no second path")
+        self._second = (path, timeout)
+        return path.row(), 0, 1, timeout
+
+    def _second_requested(self, of: dict[str, int]) -> AHAttr | None:
+        if not of.get("alt_dlid"):
+            return None
+        path = path_to(self.context, {name: of[f"alt_{name}"] for name in ("dlid", "own_lid", "sl")})
+        self._second = (path, of["alt_timeout"])
+        return path
+
+    def _second_answered(self, failover_accepted: int) -> None:
+        """Loads the second path of a request, of which one end has told the other whether it loads it."""
+        if self._second is None:
+            return
+        self.failover_accepted = failover_accepted
+        if failover_accepted == 0:
+            self._load(self._second)
+        self._second = None
+
+    def _own(self) -> QP:
         if self.qp is None:
             raise PyverbsUserError("the end has no queue pair: call create_qp before")
-        path, timeout = self._offered
+        return self.qp
+
+    def _load(self, second: tuple[AHAttr, int]) -> None:
+        path, timeout = second
         attr = QPAttr(alt_ah_attr=path, alt_timeout=timeout, path_mig_state=IBV_MIG_REARM)
-        self.qp.modify(attr, e.IBV_QP_ALT_PATH | e.IBV_QP_PATH_MIG_STATE)
+        self._own().modify(attr, e.IBV_QP_ALT_PATH | e.IBV_QP_PATH_MIG_STATE)
 
 
 def path_to(context: Context, of: dict[str, int]) -> AHAttr:

@@ -105,6 +105,13 @@ class ConnParam:
     rnr_retry: int = 7
     private_data: bytes = b""
     """At most 92 B in a request, 196 B in an acceptance; of datagrams 216 and 136 B."""
+    alternate_path: AHAttr | None = None
+    """Of a request: second path to the same host, which both ends load (`alternate_path` of `ib_cm_req_param`)."""
+    alternate_timeout: int = 14
+    """Local ACK timeout on that path, 4.096 us x 2^n."""
+    failover_accepted: int = 0
+    """Of an acceptance: 0 loads the request's second path, if there is one; 1: this end has none, 2: it refuses that
+    one (`failover_accepted` of `ib_cm_rep_param`)."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +139,7 @@ class CMEvent:
     ud: UDParam | None = None
     """Of `RDMA_CM_EVENT_ESTABLISHED` of datagrams: where they go."""
     path: AHAttr | None = None
-    """Of `IB_CM_LAP_RECEIVED`: the alternate path."""
+    """Of `IB_CM_LAP_RECEIVED`, and of `RDMA_CM_EVENT_CONNECT_REQUEST` if the request has one: the alternate path."""
 
     def ack_cm_event(self) -> None:
         """Acknowledges the event."""

@@ -11,7 +11,7 @@ use fabricsim_wire::mad::smp::Mtu;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use super::convert::{Address, address};
+use super::convert::{Address, Alternate, address, alternate_path};
 use super::{failed, invalid};
 use crate::programs::{Shared, with};
 
@@ -77,18 +77,23 @@ impl ConnectionAdapter {
         })
     }
 
-    /// Requests a connection over a path, with its MTU in bytes and its time-out. Returns its number.
+    /// Requests a connection over a path, with its MTU in bytes and its time-out, and perhaps over a second path. Returns its number.
     #[allow(clippy::too_many_arguments, reason = "the fields of a REQ")]
     fn connect(
         &self,
         channel: u32,
         path: Address,
+        second: Option<Alternate>,
         service: u64,
         of_path: (u32, u8),
         offer: Offer,
         data: &[u8],
     ) -> PyResult<u32> {
         let path = self.address("connect", path)?;
+        let alternate = with(&self.run, |run| {
+            let found = second.map(|path| alternate_path((run, self.program), path));
+            found.transpose().map_err(|text| invalid(format!("connect: {text}")))
+        })?;
         let (mtu, timeout) = of_path;
         let (qpn, psn, responder_resources, initiator_depth, retry_count, rnr_retry_count) = offer;
         let private_data = octets(data)?;
@@ -106,11 +111,12 @@ impl ConnectionAdapter {
                 private_data,
                 ..Req::default()
             };
-            Ok(device.cm_request(channel, path, req, now)?.0)
+            Ok(device.cm_request(channel, path, alternate, req, now)?.0)
         })
     }
 
-    fn accept(&self, id: u32, offer: Offer, data: &[u8]) -> PyResult<()> {
+    /// Accepts a request; `failover`: 0 if its alternate path is loaded, 1 if this end has none, 2 if it refuses this one.
+    fn accept(&self, id: u32, offer: Offer, failover: u8, data: &[u8]) -> PyResult<()> {
         let (qpn, psn, responder_resources, initiator_depth, _, rnr_retry_count) = offer;
         let rep = Rep {
             local_qpn: Qpn(qpn),
@@ -118,6 +124,7 @@ impl ConnectionAdapter {
             responder_resources,
             initiator_depth,
             rnr_retry_count,
+            failover_accepted: failover,
             private_data: octets(data)?,
             ..Rep::default()
         };
@@ -227,6 +234,10 @@ fn row<'py>(py: Python<'py>, event: &CmEvent) -> Event<'py> {
                 ("rnr_retry_count", req.rnr_retry_count.into()),
                 ("path_mtu", req.path_mtu.0.into()),
                 ("service", req.service_id.0),
+                ("alt_dlid", req.alternate.local_lid.0.into()),
+                ("alt_own_lid", req.alternate.remote_lid.0.into()),
+                ("alt_sl", req.alternate.sl.0.into()),
+                ("alt_timeout", req.alternate.local_ack_timeout.into()),
             ],
             &req.private_data.0,
         ),
@@ -238,6 +249,7 @@ fn row<'py>(py: Python<'py>, event: &CmEvent) -> Event<'py> {
                 ("responder_resources", rep.responder_resources.into()),
                 ("initiator_depth", rep.initiator_depth.into()),
                 ("rnr_retry_count", rep.rnr_retry_count.into()),
+                ("failover", rep.failover_accepted.into()),
             ],
             &rep.private_data.0,
         ),

@@ -80,15 +80,23 @@ pub(super) fn change(
         let found = address(run, program, primary).map_err(|text| format!("ah_attr.{text}"))?;
         given.address = Some(found);
     }
-    if let Some((path, p_key_index, port, timeout)) = alternate {
-        let found = address(run, program, path).map_err(|text| format!("alt_ah_attr.{text}"))?;
-        // It is named also if it is the first LID.
-        let address = AddressVector { path: found.path.or(Some(0)), ..found };
-        let p_key_index = number("alt_pkey_index", p_key_index)?;
-        let (port, timeout) = (number("alt_port_num", port)?, number("alt_timeout", timeout)?);
-        given.alternate = Some(AlternatePath { address, p_key_index, port, timeout });
+    if let Some(second) = alternate {
+        given.alternate = Some(alternate_path((run, program), second)?);
     }
     Ok(given)
+}
+
+/// Second path from a program's host.
+pub(super) fn alternate_path(
+    (run, program): (&mut ProgramRun, usize),
+    (path, p_key_index, port, timeout): Alternate,
+) -> Result<AlternatePath, String> {
+    let found = address(run, program, path).map_err(|text| format!("alt_ah_attr.{text}"))?;
+    // It is named also if it is the first LID.
+    let address = AddressVector { path: found.path.or(Some(0)), ..found };
+    let p_key_index = number("alt_pkey_index", p_key_index)?;
+    let (port, timeout) = (number("alt_port_num", port)?, number("alt_timeout", timeout)?);
+    Ok(AlternatePath { address, p_key_index, port, timeout })
 }
 
 /// State of path migration of a queue pair, as `ibv_mig_state`, and LID and service level of its path.

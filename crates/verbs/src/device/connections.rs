@@ -14,7 +14,7 @@ use fabricsim_wire::mad::cm::{Apr, Lap, RejReason, Rep, Req, ReqPath, SidrRep, S
 use super::{Device, Outgoing, Timer};
 use crate::agent::{Agent, MAD, Reports, datagram};
 use crate::error::{VerbsError, invalid};
-use crate::path::AddressVector;
+use crate::path::{AddressVector, AlternatePath};
 
 /// Index of the agent's timers.
 pub(super) const AGENT: u32 = u32::MAX;
@@ -57,36 +57,51 @@ impl Device {
         agent.services.remove(&service);
     }
 
-    /// Requests a connection with a host over a path (`rdma_connect`). `req` has the attributes of the queue pair, and of its path the rate and the
-    /// time-out.
+    /// Requests a connection with a host over a path, and over a second one if it is given (`rdma_connect`). `req` has the attributes of the queue
+    /// pair, and of its first path the rate and the time-out.
     pub fn cm_request(
         &mut self,
         channel: u32,
         address: impl Into<AddressVector>,
+        alternate: Option<AlternatePath>,
         req: Req,
         now: Time,
     ) -> Result<CommId, VerbsError> {
         let address = address.into();
-        self.check_address(address, "ah_attr").map_err(|text| invalid(format!("connect: {text}")))?;
-        let (local_lid, remote_lid) = self.lids_of(address)?;
-        let remote = self.lid_of(address.host)?;
-        let primary = ReqPath {
-            local_lid,
-            remote_lid,
-            local_gid: self.subnet.gid(self.host),
-            remote_gid: self.subnet.gid(address.host),
-            sl: Sl(address.sl),
-            subnet_local: true,
-            ..req.primary
+        let wrong = |text: String| invalid(format!("connect: {text}"));
+        self.check_address(address, "ah_attr").map_err(wrong)?;
+        let primary = self.path_of_request(address, req.primary)?;
+        let alternate = match alternate {
+            Some(path) => {
+                self.check_alternate(path, Some(address)).map_err(wrong)?;
+                let of = ReqPath { local_ack_timeout: path.timeout, ..ReqPath::default() };
+                self.path_of_request(path.address, of)?
+            }
+            None => ReqPath::default(),
         };
-        let req =
-            Req { primary, p_key: PKey::DEFAULT, local_ca_guid: self.subnet.gid(self.host).guid(), ..req };
+        let remote = self.lid_of(address.host)?;
+        let local_ca_guid = self.subnet.gid(self.host).guid();
+        let req = Req { primary, alternate, p_key: PKey::DEFAULT, local_ca_guid, ..req };
         let mut reports = Reports::default();
         let agent = self.agent();
         let id = agent.manager.request(remote, req, &mut reports);
         agent.channels.insert(id, channel);
         self.carry_out_agent(reports, now);
         Ok(id)
+    }
+
+    /// The fields of a REQ for a path; the others are those of `path`.
+    fn path_of_request(&self, address: AddressVector, path: ReqPath) -> Result<ReqPath, VerbsError> {
+        let (local_lid, remote_lid) = self.lids_of(address)?;
+        Ok(ReqPath {
+            local_lid,
+            remote_lid,
+            local_gid: self.subnet.gid(self.host),
+            remote_gid: self.subnet.gid(address.host),
+            sl: Sl(address.sl),
+            subnet_local: true,
+            ..path
+        })
     }
 
     /// Accepts a request (`rdma_accept`).

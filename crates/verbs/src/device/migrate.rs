@@ -48,7 +48,11 @@ impl Device {
         Ok((migration, event))
     }
 
-    fn check_alternate(&self, path: AlternatePath, primary: Option<AddressVector>) -> Result<(), String> {
+    pub(super) fn check_alternate(
+        &self,
+        path: AlternatePath,
+        primary: Option<AddressVector>,
+    ) -> Result<(), String> {
         let AlternatePath { address, p_key_index, port, timeout } = path;
         self.check_address(address, "alt_ah_attr")?;
         self.p_key(p_key_index).map_err(|text| format!("alt_{text}"))?;

@@ -34,7 +34,7 @@ fn request(pair: &mut Pair) -> CommId {
     let mut private_data = Octets::default();
     private_data.0[..5].copy_from_slice(b"hello");
     let req = Req { service_id: SERVICE, local_qpn: Qpn(9), private_data, ..Req::default() };
-    pair.devices[0].cm_request(CHANNEL, HostId(1), req, pair.now).unwrap()
+    pair.devices[0].cm_request(CHANNEL, HostId(1), None, req, pair.now).unwrap()
 }
 
 /// Runs until a host has an event, and takes it.
