@@ -135,14 +135,16 @@ impl Waiters {
         let mut start = vec![0; buffers + 1];
         queues.iter().flat_map(Waiting::needs).for_each(|need| start[need + 1] += 1);
         (0..buffers).for_each(|buffer| start[buffer + 1] += start[buffer]);
-        let mut place = start.clone();
         let mut list = vec![0; start[buffers] as usize];
-        for (i, queue) in queues.iter().enumerate() {
+        // Each part fills from its end, where that of the next buffer starts: then its end is its start.
+        for (i, queue) in queues.iter().enumerate().rev() {
             for need in queue.needs() {
-                list[place[need] as usize] = i as u32;
-                place[need] += 1;
+                start[need + 1] -= 1;
+                list[start[need + 1] as usize] = i as u32;
             }
         }
+        start.rotate_left(1);
+        start[buffers] = list.len() as u32;
         Self { start, queues: list }
     }
 

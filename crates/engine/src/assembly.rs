@@ -196,8 +196,10 @@ fn entities(common: &Common<'_>, places: &[PortPlan], ports: Ports, sources: &mu
     let Common { experiment, graph, rules, .. } = *common;
     let lanes = usize::from(experiment.switch.virtual_lanes);
     let hosts = places.iter().filter(|place| matches!(place.node, Node::Host(_))).count();
+    let switches =
+        numbered(places).filter(|(_, place, own)| own.0 == 0 && !matches!(place.node, Node::Host(_)));
     let mut parts = Parts {
-        switches: Table::new(Vec::new()),
+        switches: Table::new(Vec::with_capacity(switches.count())),
         adapters: Vec::with_capacity(hosts),
         owners: Table::new(Vec::with_capacity(places.len())),
         ports,

@@ -140,7 +140,7 @@ impl RampPool {
 
     /// Collects the ended ramps of all `lanes` at `now`, so that memory does not grow with the capacity of buffers whose credits never
     /// run short. The next time is when there are twice as many ramps as are left, or
-    /// [`RAMPS_PER_LANE`] for each lane: at most a look at a ramp and a lane for each new ramp, on average.
+    /// [`RAMPS_PER_LANE`] for each lane: at most a look at a ramp and a lane for each new ramp, on average; with very many lanes four.
     #[cold]
     #[inline(never)]
     pub fn tidy<'a>(&mut self, lanes: impl Iterator<Item = &'a mut LaneCredits>, now: Time) {
@@ -150,8 +150,8 @@ impl RampPool {
             looks += 1;
             left += self.list(lane.head).count();
         }
-        let each = (RAMPS_PER_LANE * MANY / looks.max(1)).clamp(1, RAMPS_PER_LANE);
-        self.full = KEPT.max(each * looks).max(2 * left);
+        let kept = RAMPS_PER_LANE * looks.min(MANY);
+        self.full = KEPT.max(kept).max(looks / 4).max(2 * left);
     }
 
     fn list(&self, first: u32) -> impl Iterator<Item = &Node> {

@@ -1,15 +1,19 @@
 //! Record of congestion trees over the time of a run, in bounded space, and its tables.
 
+mod outlets;
+mod tables;
+
 use std::collections::BTreeMap;
 
 use fabricsim_analysis::{CongestionTree, Ends, OutputLane, congestion_trees};
 use fabricsim_engine::{Extent, Prepared};
-use fabricsim_model::{Data, Observer, Table};
+use fabricsim_model::Observer;
 use fabricsim_session::Session;
 use fabricsim_spec::{CongestionAlgorithm, Experiment, InfiniBandCongestion};
 use fabricsim_units::{HostId, Time};
 
 use crate::outcome::TreeSamples;
+use outlets::OutletTimes;
 
 /// Maximum number of trees of one sample in the table: those with most waiting packets.
 const MOST_TREES: usize = 256;
@@ -88,11 +92,10 @@ pub(crate) struct Trees {
     /// The samples with rows, also those without trees; by time.
     kept: Vec<Time>,
     rows: Vec<Row>,
-    /// Samples that count for a part of the measurement; those parts, and of them the time as root and as branch,
-    /// by outlet, in picoseconds.
+    /// Samples that count for a part of the measurement; those parts, and the time of outlets in them.
     counted: u64,
     measured: u64,
-    states: Vec<[u64; 2]>,
+    states: OutletTimes,
     flows: BTreeMap<Key, Part>,
     by_source: bool,
 }
@@ -140,7 +143,7 @@ impl Trees {
             rows: Vec::new(),
             counted: 0,
             measured: 0,
-            states: vec![[0; 2]; outlets],
+            states: OutletTimes::new(outlets),
             flows: BTreeMap::new(),
             by_source: false,
         }
@@ -206,8 +209,8 @@ impl Trees {
     fn add(&mut self, trees: &[CongestionTree], span: Time) {
         let place = |outlet: OutputLane| outlet.port as usize * self.lanes + usize::from(outlet.lane);
         for tree in trees {
-            self.states[place(tree.root)][0] += span.0;
-            tree.branches.iter().for_each(|&branch| self.states[place(branch)][1] += span.0);
+            self.states.of_mut(place(tree.root))[0] += span.0;
+            tree.branches.iter().for_each(|&branch| self.states.of_mut(place(branch))[1] += span.0);
         }
         let mut members = self.members(trees);
         if self.has_too_many(&members) {
@@ -295,92 +298,6 @@ impl Trees {
     /// Picoseconds of the measurement as nanoseconds; NaN with too few samples.
     fn ns(&self, picoseconds: u64) -> f64 {
         if self.counted < FEWEST_LOOKS { f64::NAN } else { picoseconds as f64 * 1e-3 }
-    }
-
-    /// Adds the port states to the table `links`, and appends the tables of trees and of flows in them. `ports` are the
-    /// names of the sending ports; `name` returns the name of a source or destination.
-    pub(crate) fn report(&self, tables: &mut Vec<Table>, ports: &[String], name: &dyn Fn(HostId) -> String) {
-        if let Some(links) = tables.iter_mut().find(|table| table.name == "links") {
-            self.add_states(links, ports);
-        }
-        tables.push(self.trees(ports));
-        tables.push(self.flows(ports, name));
-    }
-
-    fn add_states(&self, links: &mut Table, ports: &[String]) {
-        let column =
-            |name| links.columns.iter().find(|column| column.name == name).map(|column| &column.data);
-        let (Some(Data::Text(names)), Some(Data::Whole(lanes))) = (column("link"), column("lane")) else {
-            return;
-        };
-        let numbers: BTreeMap<&str, usize> =
-            ports.iter().enumerate().map(|(port, name)| (name.as_str(), port)).collect();
-        let place = |(name, &lane): (&String, &i64)| numbers[name.as_str()] * self.lanes + lane as usize;
-        let places: Vec<usize> = names.iter().zip(lanes).map(place).collect();
-        let fraction = |state: usize| {
-            let of = |&place: &usize| self.ns(self.states[place][state]) / self.ns(self.measured);
-            places.iter().map(of).collect::<Vec<f64>>()
-        };
-        let (root, branch) = (fraction(0), fraction(1));
-        let text = "Fraction of the measurement in which it was the root of congestion: more waited than the threshold, \
-                    and it had credits; empty with fewer than 20 samples";
-        links.real("root", "fraction", text, root);
-        let text = "Fraction of the measurement in which it was a branch of congestion: more waited than the threshold, \
-                    and it had no credits; empty with fewer than 20 samples";
-        links.real("branch", "fraction", text, branch);
-    }
-
-    fn trees(&self, ports: &[String]) -> Table {
-        let mut table = Table::new("congestion_trees");
-        let whole = |value: &dyn Fn(&Row) -> i64| self.rows.iter().map(value).collect::<Vec<_>>();
-        let times = self.rows.iter().map(|row| row.time.as_ns_f64()).collect();
-        table.real("time_ns", "ns", "Time of the sample that found the tree", times);
-        let until = self.rows.iter().map(|row| self.until(row.time).as_ns_f64()).collect();
-        table.real(
-            "until_ns",
-            "ns",
-            "Time of the next sample, until which the row counts; the end of the run",
-            until,
-        );
-        let since = self.rows.iter().map(|row| row.since.as_ns_f64()).collect();
-        let text = "Time of the first sample of the tree: every sample since then has a tree with this root";
-        table.real("since_ns", "ns", text, since);
-        let roots = self.rows.iter().map(|row| ports[row.root.port as usize].clone()).collect();
-        table.text("root", "Congested output at which the tree begins: from->to", roots);
-        table.whole("lane", "", "Its virtual lane", whole(&|row| i64::from(row.root.lane)));
-        let text = "Other congested outputs and lanes, without credits, that wait for it";
-        table.whole("branches", "", text, whole(&|row| row.branches as i64));
-        let text = "Links from the root back to the farthest branch";
-        table.whole("depth", "", text, whole(&|row| i64::from(row.depth)));
-        let text = "Flow-control units that wait for the root and its branches";
-        table.whole("waiting_blocks", "blocks", text, whole(&|row| row.waiting as i64));
-        let text = "Flows with packets in the tree whose path leads through the root";
-        table.whole("contributors", "", text, whole(&|row| row.contributors as i64));
-        let text = "Flows with packets in the tree, or blocked behind it, whose path does not";
-        table.whole("victims", "", text, whole(&|row| row.victims as i64));
-        table
-    }
-
-    fn flows(&self, ports: &[String], name_of: &dyn Fn(HostId) -> String) -> Table {
-        let mut table = Table::new("congestion_flows");
-        let name = |&(source, destination): &Key| {
-            let to = destination.map_or_else(|| "*".to_owned(), name_of);
-            format!("{}->{to}", name_of(source))
-        };
-        table.text("flow", "Source and destination: from->to", self.flows.keys().map(name).collect());
-        let ns = |value: fn(&Part) -> u64| self.flows.values().map(|part| self.ns(value(part))).collect();
-        let text =
-            "Time of the measurement in which it contributed to congestion; empty with fewer than 20 samples";
-        table.real("contributor_ns", "ns", text, ns(|part| part.contributor)).labelled("time as contributor");
-        let text = "Time of the measurement in which it was a victim of congestion; empty with fewer than 20 samples";
-        table.real("victim_ns", "ns", text, ns(|part| part.victim)).labelled("time as victim");
-        let roots = |part: &Part| {
-            let names = part.roots.iter().map(|root| ports[root.port as usize].as_str());
-            names.collect::<Vec<_>>().join(", ")
-        };
-        let text = "Roots of the trees that it was in, at most eight";
-        table.text("roots", text, self.flows.values().map(roots).collect()).labelled("roots of its trees");
-        table
     }
 }
 

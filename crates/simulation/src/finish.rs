@@ -47,7 +47,6 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
         let credits = self.session.engine().check_credits();
         let scaling = self.session.engine().scaling();
         let measured = self.measured(end);
-        let names = recording::names(&self.prepared);
         let recoveries = self.session.recoveries().clone();
         let Self { prepared, session, trees, watch, packets, .. } = self;
         let transports = sorted(session.engine().transports(), |of| of.host);
@@ -57,7 +56,10 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
             queue_pairs: prepared.experiment.queue_pairs.is_some().then(|| queue_pairs::counts(&pairs)),
             ..measured
         };
-        let report = recorder(session.into_engine()).report(&names, &measured);
+        let recorder = recorder(session.into_engine());
+        // Names of a large network take as much memory as its packets do, which are not there any more.
+        let names = recording::names(&prepared);
+        let report = recorder.report(&names, &measured);
         let silence = watch
             .is_silent
             .then(|| format!("stalled: {} packets in flight, no cyclic dependency", totals.in_flight));
