@@ -76,15 +76,15 @@ pub struct RampPool {
 
 /// Credits of a sending port for a virtual lane. Aligned so that its place in a table is found by a shift.
 #[derive(Clone, Copy, Debug, fabricsim_state::Value)]
-#[repr(align(32))]
+#[repr(align(16))]
 pub struct LaneCredits {
     /// Blocks that may be used now.
     pub free: u32,
-    /// Blocks of the buffer in all.
-    pub capacity: u32,
     /// The smallest packet (in blocks) that waits for credits of this lane; `u32::MAX` if none does.
     pub awaited: u32,
-    /// Blocks in use by packets, counted separately for the checks of debug builds.
+    /// Blocks of the buffer in all, and those in use by packets, counted separately for the checks of debug builds.
+    #[cfg(debug_assertions)]
+    capacity: u32,
     #[cfg(debug_assertions)]
     occupied: u32,
     head: u32,
@@ -105,8 +105,9 @@ impl LaneCredits {
     pub fn new(capacity: u32) -> Self {
         Self {
             free: capacity,
-            capacity,
             awaited: u32::MAX,
+            #[cfg(debug_assertions)]
+            capacity,
             #[cfg(debug_assertions)]
             occupied: 0,
             head: NONE,

@@ -28,6 +28,9 @@ pub struct Ports {
     pub receivers: Table<Receiver>,
     /// Credits of sending port p for lane v at `p * lane_count + v`.
     pub lanes: Table<LaneCredits>,
+    /// Blocks of the buffer behind each lane of a sending port, by port.
+    #[state(fixed)]
+    pub capacities: Table<u32>,
     /// Credits of all lanes together of sending ports that lead to switches, by port, where the routing looks at them; else
     /// empty.
     pub whole: Table<LaneCredits>,
@@ -86,9 +89,10 @@ impl Ports {
         free.min(enough)
     }
 
-    /// Blocks of the buffer behind a lane.
-    pub fn capacity(&self, port: u32, lane: Vl) -> u32 {
-        self.lanes[port as usize * self.lane_count + lane.index()].capacity
+    /// Blocks of the buffers of all lanes behind a sending port.
+    #[inline]
+    fn capacity_of_whole(&self, port: usize) -> u32 {
+        self.capacities[port].saturating_mul(self.lane_count as u32)
     }
 
     /// Clears the blocks that packets of a port wait for: the port is about to be checked.
@@ -123,10 +127,8 @@ impl Ports {
 
     /// Counts the credits of all lanes together as well, before anything is sent.
     pub fn count_whole(&mut self) {
-        let lanes = self.lanes.chunks(self.lane_count);
-        let capacity =
-            lanes.map(|lanes| lanes.iter().fold(0_u32, |sum, lane| sum.saturating_add(lane.capacity)));
-        self.whole = Table::new(capacity.map(LaneCredits::new).collect());
+        let ports = 0..self.capacities.len();
+        self.whole = Table::new(ports.map(|port| LaneCredits::new(self.capacity_of_whole(port))).collect());
     }
 
     /// Blocks in use, as known at `now`, of the buffers of all lanes behind a sending port that leads to a switch; `None` if
@@ -135,17 +137,18 @@ impl Ports {
     pub fn in_use_of_whole(&mut self, port: usize, now: Time) -> Option<u32> {
         let whole = self.whole.get_mut(port)?;
         self.ramps.collect(whole, now);
-        Some(whole.capacity - whole.free)
+        let free = whole.free;
+        Some(self.capacity_of_whole(port) - free)
     }
 
     /// Blocks in use, as known at `now`, of the buffers of `lanes` behind a sending port that leads to a switch.
     #[inline(never)]
     pub fn in_use_of_lanes(&mut self, port: usize, lanes: &Range<usize>, now: Time) -> u32 {
-        let first = port * self.lane_count;
+        let (first, capacity) = (port * self.lane_count, self.capacities[port]);
         let used = (first + lanes.start..first + lanes.end).map(|lane| {
             let lane = &mut self.lanes[lane];
             self.ramps.collect(lane, now);
-            lane.capacity - lane.free
+            capacity - lane.free
         });
         used.sum()
     }
@@ -190,7 +193,7 @@ impl Ports {
     /// Free and announced blocks of a lane, with its capacity.
     pub fn accounted(&self, port: u32, lane: usize) -> (u32, u32) {
         let lane = &self.lanes[port as usize * self.lane_count + lane];
-        (lane.free + self.ramps.outstanding(lane), lane.capacity)
+        (lane.free + self.ramps.outstanding(lane), self.capacities[port as usize])
     }
 
     /// Schedules a wake-up of a sending port at `at`, unless an earlier one is scheduled.

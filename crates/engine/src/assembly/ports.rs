@@ -27,6 +27,7 @@ pub(super) fn ports(
         senders: Table::new(Vec::with_capacity(places.len())),
         receivers: Table::new(Vec::with_capacity(places.len())),
         lanes: Table::new(Vec::with_capacity(places.len() * lane_count)),
+        capacities: Table::new(Vec::with_capacity(places.len())),
         whole: Table::new(Vec::new()),
         lane_count,
         ramps: RampPool::new(unit),
@@ -65,6 +66,7 @@ pub(super) fn ports(
         }
         ports.receivers.push(receiver);
         let capacity = (parameters.buffer.0 / u64::from(unit)).min(u64::from(u32::MAX)) as u32;
+        ports.capacities.push(capacity);
         (0..lane_count).for_each(|_| ports.lanes.push(LaneCredits::new(capacity)));
     }
     match control {

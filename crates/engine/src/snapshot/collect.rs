@@ -189,7 +189,7 @@ impl Part {
         let ports = &partition.context.ports;
         let enough = head.blocks.max(partition.context.rules.least_space);
         for lane in ports.selectable(head.hop.lanes, head.flow()).iter() {
-            let capacity = ports.capacity(port, lane);
+            let capacity = ports.capacities[port as usize];
             let free = ports.free_up_to(enough, port, lane, now);
             let pause = ports.pause.as_ref().filter(|_| ports.is_paused(port, lane));
             let needed = pause.map_or(0, |pause| pause.needed_ahead(port));

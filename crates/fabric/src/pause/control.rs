@@ -87,7 +87,7 @@ impl PauseControl {
             self.ramps.take(space, blocks);
         }
         let state = &mut self.ports[port as usize];
-        let exceeds = has_space && space.capacity - space.free > state.thresholds.xoff;
+        let exceeds = has_space && state.thresholds.capacity - space.free > state.thresholds.xoff;
         let is_news = exceeds && !self.lanes[place].is_paused;
         Admission { has_space, control: if is_news { state.schedule.plan(now, now) } else { None } }
     }
@@ -216,6 +216,6 @@ impl PauseControl {
     /// Free blocks of a lane of a port's input buffer, and those that become free as packets leave, with its capacity.
     pub fn accounted(&self, port: u32, lane: usize) -> (u32, u32) {
         let space = &self.lanes[port as usize * self.lane_count + lane].space;
-        (space.free + self.ramps.outstanding(space), space.capacity)
+        (space.free + self.ramps.outstanding(space), self.ports[port as usize].thresholds.capacity)
     }
 }

@@ -13,7 +13,7 @@ impl Ports {
 
     pub(super) fn resume_lane(&mut self, port: u32, lane: Vl) {
         let credits = &mut self.lanes[port as usize * self.lane_count + lane.index()];
-        let used = credits.capacity - credits.free;
+        let used = self.capacities[port as usize] - credits.free;
         self.ramps.put_back(credits, used);
     }
 

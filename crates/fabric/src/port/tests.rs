@@ -75,6 +75,7 @@ fn ports(free: &[[u32; LANES]], last: &[u8], selection: Selection) -> Ports {
         senders: Table::new(last.iter().map(|&last| sender(last)).collect()),
         receivers: Table::new(Vec::new()),
         lanes: Table::new(free.iter().flatten().map(lane).collect()),
+        capacities: Table::new(vec![10; last.len()]),
         whole: Table::new(Vec::new()),
         lane_count: LANES,
         flow: None,

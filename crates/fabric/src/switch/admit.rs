@@ -336,11 +336,11 @@ impl Switch {
         for i in 0..count {
             let hop = context.hops[(self.hop_turn + i) % count];
             let port = self.first_port as usize + hop.port.index();
-            let base = port * context.ports.lane_count;
+            let (base, capacity) = (port * context.ports.lane_count, context.ports.capacities[port]);
             let used = hop.lanes.iter().map(|lane| {
                 let credits = &mut context.ports.lanes[base + lane.index()];
                 context.ports.ramps.collect(credits, context.now);
-                credits.capacity - credits.free
+                capacity - credits.free
             });
             let load = match context.rules.waiting_mask {
                 0 => used.sum(),

@@ -48,8 +48,7 @@ impl View for LocalLoadView<'_> {
     #[inline]
     fn capacity(&self, port: PortNo, lanes: Lanes) -> u32 {
         let port = self.first_port + port.index();
-        let first = port * self.ports.lane_count + self.class.start;
-        self.ports.lanes[first].capacity * u32::from(lanes.count)
+        self.ports.capacities[port] * u32::from(lanes.count)
     }
 
     #[inline]
@@ -154,13 +153,15 @@ mod tests {
             lane.free -= 1 << number;
             lane
         };
-        let lanes = [10, 20, 30].into_iter().flat_map(|capacity| (0..4).map(move |v| lane(capacity, v)));
+        let capacities = [10, 20, 30];
+        let lanes = capacities.into_iter().flat_map(|capacity| (0..4).map(move |v| lane(capacity, v)));
         let mut ports = Ports {
             flow: None,
             pause: None,
             senders: Table::new(Vec::new()),
             receivers: Table::new(Vec::new()),
             lanes: Table::new(lanes.collect()),
+            capacities: Table::new(capacities.to_vec()),
             whole: Table::new(Vec::new()),
             lane_count: 4,
             ramps: RampPool::new(64),

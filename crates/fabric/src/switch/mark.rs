@@ -105,6 +105,6 @@ pub(super) fn credits_of_root(slot: &Slot, largest: u32, least: u32) -> u32 {
 
 /// True if a lane has credits for `blocks`, or for its whole buffer if that is smaller.
 pub(super) fn has_space_for(ports: &mut Ports, (port, lane): (u32, Vl), blocks: u32, now: Time) -> bool {
-    let blocks = blocks.min(ports.capacity(port, lane));
+    let blocks = blocks.min(ports.capacities[port as usize]);
     ports.has_space(port, lane, blocks, now)
 }
