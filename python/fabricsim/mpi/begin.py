@@ -21,6 +21,8 @@ from fabricsim.mpi.process import Process, current
 
 _PACKAGE = str(Path(__file__).parents[1])
 Views = list[memoryview]
+Start = Callable[[], CollectiveOperation]
+"""Starts a collective whose arguments have been checked, with the contents that its buffers have then."""
 
 
 def begin(
@@ -109,16 +111,28 @@ def targets(blocks: Sequence[Block]) -> tuple[Views, Callable[[], None]]:
     return [view for view, _ in made], finish
 
 
-def copy(source: memoryview, target: memoryview) -> None:
-    """Copies the own block.
+def check_messages(blocks: Sequence[Block]) -> None:
+    """Raises what is wrong with blocks that are sent."""
+    for block in blocks:
+        block.check("a message")
 
-    Raises:
-        Exception: it does not fit.
-    """
-    if len(source) > len(target):
+
+def check_receives(blocks: Sequence[Block]) -> None:
+    """Raises what is wrong with blocks that are received."""
+    for block in blocks:
+        block.check("a receive")
+
+
+def check_room(source: Block, target: Block) -> None:
+    """Raises ERR_TRUNCATE if the own block does not fit in its place."""
+    if source.nbytes > target.nbytes:
         raise Exception(
-            constants.ERR_TRUNCATE, f"the own block has {len(source)} bytes, its place has {len(target)}"
+            constants.ERR_TRUNCATE, f"the own block has {source.nbytes} bytes, its place has {target.nbytes}"
         )
+
+
+def copy(source: memoryview, target: memoryview) -> None:
+    """Copies the own block."""
     target[: len(source)] = source
 
 

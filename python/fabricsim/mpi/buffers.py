@@ -36,7 +36,8 @@ class Block:
         """Bytes of the packed elements."""
         return self.count * self.layout.size
 
-    def _check(self, what: str) -> None:
+    def check(self, what: str) -> None:
+        """Raises ERR_TYPE for a type that is `DATATYPE_NULL`, ERR_BUFFER for elements outside of the memory."""
         if self.null:
             raise Exception(constants.ERR_TYPE, "the datatype is MPI.DATATYPE_NULL")
         if self.memory is None or not self.count:
@@ -55,7 +56,7 @@ class Block:
         found = self._in_place(False)
         if found is not None:
             return found
-        self._check("a message")
+        self.check("a message")
         return self.layout.pack(self.address, self.count)
 
     def target(self) -> tuple[memoryview, bool]:
@@ -63,7 +64,7 @@ class Block:
         found = self._in_place(True)
         if found is not None:
             return found, False
-        self._check("a receive")
+        self.check("a receive")
         if self.layout.is_contiguous or not self.nbytes:
             if self.memory is not None:
                 return self.memory.part(self.address, self.nbytes, True), False
@@ -82,12 +83,12 @@ class Block:
 
     def unpack(self, data: memoryview) -> None:
         """Writes packed bytes to the elements' places."""
-        self._check("a receive")
+        self.check("a receive")
         self.layout.unpack(data, self.address, self.count)
 
     def raw(self, writable: bool) -> memoryview:
         """All bytes between the first and the last element, as they lie in memory."""
-        self._check("a reduction")
+        self.check("a reduction")
         low, high = self.layout.span(self.count)
         return view_of(self.address + low, high - low, writable)
 
@@ -141,6 +142,12 @@ def _parts_of_contiguous(message: Any) -> tuple[Any, int | None, int]:
     if not isinstance(layout, Layout) or not layout.is_contiguous:
         return None, None, 0
     return given, count, layout.size
+
+
+def check_data(data: Data, writable: bool = False) -> None:
+    """Raises what is wrong with the elements of a message, or of the buffer of a receive."""
+    if type(data) is not memoryview:
+        data.check("a receive" if writable else "a message")
 
 
 def target_of(data: Data) -> tuple[memoryview, Block | None]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fabricsim.mpi import buffered
-from fabricsim.mpi.begin import run
+from fabricsim.mpi import buffered, reductions
+from fabricsim.mpi.begin import Start, run
 from fabricsim.mpi.communicator import Communicator
 from fabricsim.mpi.info import INFO_NULL, Info
 from fabricsim.mpi.ops import SUM, Op
@@ -15,24 +15,29 @@ from fabricsim.mpi.process import measured
 from fabricsim.mpi.request import Prequest, Request
 
 
-def _blocking(name: str, starts: Callable[..., Any], signature: Callable[..., tuple[Any, ...]]) -> Any:
+def _blocking(name: str, prepares: Callable[..., Start], signature: Callable[..., tuple[Any, ...]]) -> Any:
     def call(self: Any, *args: Any, **kwargs: Any) -> None:
-        run(starts(self._data(), name, *signature(self, *args, **kwargs)))
+        run(prepares(self._data(), name, *signature(self, *args, **kwargs))())
 
     return _named(call, name, f"{name}: waits until it is complete for this rank.")
 
 
-def _starting(name: str, starts: Callable[..., Any], signature: Callable[..., tuple[Any, ...]]) -> Any:
+def _starting(name: str, prepares: Callable[..., Start], signature: Callable[..., tuple[Any, ...]]) -> Any:
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return Request._of(starts(self._data(), name, *signature(self, *args, **kwargs)))
+        return Request._of(prepares(self._data(), name, *signature(self, *args, **kwargs))())
 
     return _named(call, name, f"{name}: starts the collective.")
 
 
-def _persistent(name: str, starts: Callable[..., Any], signature: Callable[..., tuple[Any, ...]]) -> Any:
+def _persistent(name: str, prepares: Callable[..., Start], signature: Callable[..., tuple[Any, ...]]) -> Any:
     def call(self: Any, *args: Any, info: Info = INFO_NULL, **kwargs: Any) -> Any:
-        arguments = signature(self, *args, **kwargs)
-        return Prequest._of(PersistentOperation(name, lambda: starts(self._data(), name, *arguments)))
+        start = prepares(self._data(), name, *signature(self, *args, **kwargs))
+
+        def restart() -> Any:
+            self._data()  # refuses a communicator that has been freed since
+            return start()
+
+        return Prequest._of(PersistentOperation(name, restart))
 
     return _named(call, f"{name}_init", f"{name}: a request that starts the collective again and again.")
 
@@ -87,13 +92,19 @@ def _scan(exclusive: bool) -> Callable[..., tuple[Any, ...]]:
 
 
 def forms(
-    name: str, starts: Callable[..., Any], signature: Callable[..., tuple[Any, ...]]
+    name: str, prepares: Callable[..., Start], signature: Callable[..., tuple[Any, ...]]
 ) -> tuple[Any, Any, Any]:
-    """The blocking, non-blocking and persistent forms of a collective."""
+    """The blocking, non-blocking and persistent forms of a collective.
+
+    Args:
+        name: that of the blocking form.
+        prepares: checks the arguments and returns the function that starts the collective.
+        signature: the arguments of `prepares` from those of the program.
+    """
     return (
-        _blocking(name, starts, signature),
-        _starting(f"I{name[0].lower()}{name[1:]}", starts, signature),
-        _persistent(name, starts, signature),
+        _blocking(name, prepares, signature),
+        _starting(f"I{name[0].lower()}{name[1:]}", prepares, signature),
+        _persistent(name, prepares, signature),
     )
 
 
@@ -113,13 +124,13 @@ class Collectives:
     Alltoall, Ialltoall, Alltoall_init = forms("Alltoall", buffered.alltoall, _pair("alltoall"))
     Alltoallv, Ialltoallv, Alltoallv_init = forms("Alltoallv", buffered.alltoall, _pair("alltoallv"))
     Alltoallw, Ialltoallw, Alltoallw_init = forms("Alltoallw", buffered.alltoall, _pair("alltoallw"))
-    Reduce, Ireduce, Reduce_init = forms("Reduce", buffered.reduce, _reduce)
-    Allreduce, Iallreduce, Allreduce_init = forms("Allreduce", buffered.allreduce, _allreduce)
+    Reduce, Ireduce, Reduce_init = forms("Reduce", reductions.reduce, _reduce)
+    Allreduce, Iallreduce, Allreduce_init = forms("Allreduce", reductions.allreduce, _allreduce)
     Reduce_scatter_block, Ireduce_scatter_block, Reduce_scatter_block_init = forms(
-        "Reduce_scatter_block", buffered.reduce_scatter_block, _allreduce
+        "Reduce_scatter_block", reductions.reduce_scatter_block, _allreduce
     )
     Reduce_scatter, Ireduce_scatter, Reduce_scatter_init = forms(
-        "Reduce_scatter", buffered.reduce_scatter, _reduce_scatter
+        "Reduce_scatter", reductions.reduce_scatter, _reduce_scatter
     )
 
     def _receive_counts(self, sendbuf: Any, recvbuf: Any, counts: Sequence[int] | None) -> list[int]:
@@ -135,8 +146,8 @@ class Collectives:
 class Scans:
     """Mixed into `Intracomm`."""
 
-    Scan, Iscan, Scan_init = forms("Scan", buffered.scan, _scan(False))
-    Exscan, Iexscan, Exscan_init = forms("Exscan", buffered.scan, _scan(True))
+    Scan, Iscan, Scan_init = forms("Scan", reductions.scan, _scan(False))
+    Exscan, Iexscan, Exscan_init = forms("Exscan", reductions.scan, _scan(True))
 
 
 def exchange_numbers(comm: Communicator, name: str, number: int) -> list[int]:

@@ -103,18 +103,24 @@ def refuse(comm: Communicator, what: str, peer: int, tag: int) -> None:
     comm.check_peer(peer, what)
 
 
+def check_send(comm: Communicator, dest: int, tag: int) -> None:
+    """Raises ERR_RANK or ERR_TAG for a receiver or a tag that there is not."""
+    if type(dest) is not int or type(tag) is not int:
+        _require_message("dest", dest, tag)
+    if dest == constants.PROC_NULL:
+        _check_tag(tag, any_too=False)
+    elif not (0 <= tag <= TAG_UB and 0 <= dest < comm.size):
+        refuse(comm, "dest", dest, tag)
+
+
 def start_send(
     process: Process, comm: Communicator, message: Data, dest: int, tag: int, mode: int = STANDARD
 ) -> Operation:
     """Starts a send."""
-    if type(dest) is not int or type(tag) is not int:
-        _require_message("dest", dest, tag)
+    check_send(comm, dest, tag)
     call = f"{process.call or 'Send'}(dest={dest}, tag={tag})"
     if dest == constants.PROC_NULL:
-        _check_tag(tag, any_too=False)
         return DoneOperation(call)
-    if not (0 <= tag <= TAG_UB and 0 <= dest < comm.size):
-        refuse(comm, "dest", dest, tag)
     data = message if type(message) is memoryview else message.pack()
     world = comm.ranks[dest]
     operation = SendOperation(call)
@@ -132,13 +138,10 @@ def start_send(
 
 def start_receive(process: Process, comm: Communicator, message: Data, source: int, tag: int) -> Operation:
     """Starts a receive."""
-    if type(source) is not int or type(tag) is not int:
-        _require_message("source", source, tag)
+    world, peers = expected_of(comm, source, tag)
     call = f"{process.call or 'Recv'}(source={_any(source)}, tag={_any(tag)})"
     if source == constants.PROC_NULL:
-        _check_tag(tag, any_too=True)
         return DoneOperation(call, constants.PROC_NULL)
-    world, peers = expected_of(comm, source, tag)
     target, block = target_of(message)
     operation = ReceiveOperation(call, comm, target, block)
     operation.keep = message
@@ -148,11 +151,19 @@ def start_receive(process: Process, comm: Communicator, message: Data, source: i
 
 
 def expected_of(comm: Communicator, source: int, tag: int) -> tuple[int, Sequence[int]]:
-    """World rank of a receive's source, or any, and those that may send its message."""
+    """World rank of a receive's source, or any, and those that may send its message.
+
+    Raises:
+        Exception: ERR_RANK or ERR_TAG for a source or a tag that there is not.
+    """
+    if type(source) is not int or type(tag) is not int:
+        _require_message("source", source, tag)
     if not 0 <= tag <= TAG_UB and tag != ANY:
         _check_tag(tag, any_too=True)
     if source == ANY:
         return source, comm.ranks
+    if source == constants.PROC_NULL:
+        return source, ()
     if not 0 <= source < comm.size:
         comm.check_peer(source, "source")
     world = comm.ranks[source]

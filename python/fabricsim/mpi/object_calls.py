@@ -49,7 +49,7 @@ class ObjectCollectives:
     @measured
     def barrier(self) -> None:
         """Waits for all ranks."""
-        run(buffered.barrier(self._data(), "Barrier"))
+        run(buffered.barrier(self._data(), "Barrier")())
 
     @measured
     def bcast(self, obj: Any, root: int = 0) -> Any:
@@ -67,13 +67,13 @@ class ObjectCollectives:
     def _gather(self, comm: Communicator, name: str, sendobj: Any, root: int) -> list[Any] | None:
         data = pickle.dumps(sendobj)
         lengths = bytearray(8 * comm.size)
-        run(buffered.gather(comm, name, bytes(_number(len(data))), lengths, root, False))
+        run(buffered.gather(comm, name, bytes(_number(len(data))), lengths, root, False)())
         if comm.rank != root:
-            run(buffered.gather(comm, name, data, None, root, True))
+            run(buffered.gather(comm, name, data, None, root, True)())
             return None
         sizes = [_value(memoryview(lengths)[8 * k : 8 * k + 8]) for k in range(comm.size)]
         whole = bytearray(sum(sizes))
-        run(buffered.gather(comm, name, data, [whole, sizes], root, True))
+        run(buffered.gather(comm, name, data, [whole, sizes], root, True)())
         return _split(whole, sizes)
 
     @measured
@@ -88,10 +88,10 @@ class ObjectCollectives:
         items = _dumps_each(sendobj, comm.size) if is_root else []
         length = bytearray(8)
         lengths = b"".join(bytes(_number(len(item))) for item in items)
-        run(buffered.scatter(comm, name, lengths if is_root else None, length, root, False))
+        run(buffered.scatter(comm, name, lengths if is_root else None, length, root, False)())
         data = bytearray(_value(memoryview(length)))
         message = [b"".join(items), [len(item) for item in items]] if is_root else None
-        run(buffered.scatter(comm, name, message, data, root, True))
+        run(buffered.scatter(comm, name, message, data, root, True)())
         return _load(memoryview(data))
 
     @measured

@@ -8,10 +8,11 @@ from typing import Any
 
 from fabricsim.mpi import constants
 from fabricsim.mpi.attached import attach, detach, flush, iflush
-from fabricsim.mpi.buffers import EMPTY, Block, Data, data_of, simple
+from fabricsim.mpi.buffers import EMPTY, Block, Data, check_data, data_of, simple
 from fabricsim.mpi.communicator import (
     TAG_UB,
     Communicator,
+    check_send,
     describe,
     expected_of,
     probe,
@@ -230,8 +231,10 @@ class PointToPoint:
         return made
 
     def _send_init(self, buf: Any, dest: int, tag: int, mode: int) -> Prequest:
-        block = _data_of(buf, dest)
-        return self._persistent("Send_init", lambda: self._start_send(block, dest, tag, mode))
+        data = _data_of(buf, dest)
+        check_send(self._data(), dest, tag)
+        check_data(data)
+        return self._persistent("Send_init", lambda: self._start_send(data, dest, tag, mode))
 
     def Send_init(self, buf: Any, dest: int, tag: int = 0) -> Prequest:
         """A persistent send."""
@@ -251,8 +254,10 @@ class PointToPoint:
 
     def Recv_init(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Prequest:
         """A persistent receive."""
-        block = _data_of(buf, source, True)
-        return self._persistent("Recv_init", lambda: self._start_receive(block, source, tag))
+        data = _data_of(buf, source, True)
+        expected_of(self._data(), source, tag)
+        check_data(data, True)
+        return self._persistent("Recv_init", lambda: self._start_receive(data, source, tag))
 
     def _probe(self, source: int, tag: int, status: Status | None, waits: bool) -> bool:
         if status is not None:

@@ -204,7 +204,7 @@ class Topocomm(Intracomm, NeighbourObjects):
 
 
 def _neighbourhood(kind: str) -> Any:
-    def starts(comm: Communicator, name: str, sendbuf: Any, recvbuf: Any, edges: Any) -> Any:
+    def prepares(comm: Communicator, name: str, sendbuf: Any, recvbuf: Any, edges: Any) -> Any:
         into, out = len(edges[0]), len(edges[1])
         if kind == "allgather":
             one = simple(sendbuf, False, 0)
@@ -221,7 +221,7 @@ def _neighbourhood(kind: str) -> Any:
             sent, received = vector_w(sendbuf, False, out), vector_w(recvbuf, True, into)
         return buffered.neighbours(comm, name, sent, received, edges)
 
-    return starts
+    return prepares
 
 
 def _arguments(self: Any, sendbuf: Any, recvbuf: Any) -> tuple[Any, ...]:
