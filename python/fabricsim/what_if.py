@@ -237,12 +237,11 @@ def _tasks(
         kept = plan.before_failure(each, name, at_ps, same)
         return experiment.with_values({"faults.plan": [*kept, *failures], **values})
 
+    lanes = failing(names[0], {}).describe().get("virtual_lanes") or {}
     # Lanes by hops are divided for the detours of each failure, from the start.
-    by_hops = (experiment.check().get("routing") or {}).get("lane_policy") == "hops"
+    by_hops = lanes.get("by_hops", False)
     beginnings = None if by_hops else _beginnings(experiment, at_ps, again if plan.plan else {})
-    tasks = [_Task(name, failing(name, again), failing(name, {}), beginnings) for name in names]
-    tasks[0].as_it_is.describe()
-    return tasks
+    return [_Task(name, failing(name, again), failing(name, {}), beginnings) for name in names]
 
 
 def _beginnings(

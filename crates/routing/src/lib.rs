@@ -230,6 +230,11 @@ macro_rules! routers {
             pub fn lanes_needed(&self) -> Option<(u8, String)> {
                 self.lane_policy().requirement()
             }
+
+            /// True if the n-th link of a route has lanes of its own: those of all packets depend on the longest route.
+            pub fn divides_lanes_by_hops(&self) -> bool {
+                self.lane_policy().divides_by_hops()
+            }
         }
 
         impl RoutingFunction for Router {

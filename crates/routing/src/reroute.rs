@@ -5,6 +5,7 @@ use fabricsim_topology::{Graph, Shape};
 use fabricsim_units::LinkId;
 
 use crate::build::goes_around;
+use crate::lanes::LanePolicy;
 use crate::look_up_tables::table_request;
 use crate::shortest_path::{longest_path, shortest_paths_or};
 use crate::{LookUpTables, PortRouting, Router, RoutingError};
@@ -74,7 +75,7 @@ pub fn with_lanes_for_states(
     file: &str,
 ) -> Result<Router, SpecError> {
     let Router::TableRouting(mut tables) = router else { return Ok(router) };
-    if !tables.has_lanes_by_hops() || !goes_around(experiment, graph) {
+    if !tables.lanes().divides_by_hops() || !goes_around(experiment, graph) {
         return Ok(tables.into());
     }
     for failed in states {

@@ -154,11 +154,6 @@ impl TableRouting {
         }
     }
 
-    /// True if the n-th link of a route has lanes of its own.
-    pub(crate) fn has_lanes_by_hops(&self) -> bool {
-        matches!(self.lanes, AnyPolicy::Hops(_))
-    }
-
     /// The same routing with lanes for routes of `longest` links between switches, if it has lanes by hops for fewer; if there are
     /// not enough, the lanes that are needed and those that there are.
     pub(crate) fn with_lanes_for(mut self, longest: u32) -> Result<Self, (u32, u8)> {

@@ -53,6 +53,8 @@ pub struct Description {
     /// Virtual lanes of a service class that the routing needs, and the longest route with the lane of each link, if lanes depend on
     /// the position on a packet's path.
     pub lanes_needed: Option<(u8, String)>,
+    /// True if the n-th link of a route has lanes of its own.
+    pub divides_lanes_by_hops: bool,
     /// Effects of bit errors; `None` if no link has any.
     pub bit_errors: Option<BitErrors>,
     /// The deadlock check.
@@ -85,6 +87,7 @@ pub fn describe(prepared: &Prepared) -> Description {
         facts: facts(&prepared.graph),
         zero_load: zero_loads(prepared),
         lanes_needed: prepared.router.lanes_needed(),
+        divides_lanes_by_hops: prepared.router.divides_lanes_by_hops(),
         bit_errors: bit_errors(prepared),
         port_competition: port_competition(&prepared.router, &prepared.graph),
         memory: crate::memory::needed(prepared),
@@ -267,7 +270,11 @@ impl Description {
             "memory_bytes": self.memory,
         });
         if let Some((needed, route)) = &self.lanes_needed {
-            all["virtual_lanes"] = json!({ "needed": needed, "longest_route": route });
+            all["virtual_lanes"] = json!({
+                "needed": needed,
+                "longest_route": route,
+                "by_hops": self.divides_lanes_by_hops,
+            });
         }
         if let Some(competition) = &self.port_competition {
             let ports = competition.iter().map(|(output, inputs)| (output.clone(), json!(inputs)));

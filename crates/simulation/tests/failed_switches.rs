@@ -45,6 +45,24 @@ fn routes_go_around_switches_that_have_failed_before() {
     balanced(&run(TORUS, &later));
 }
 
+/// Packets for the host of a switch that has failed before are lost, without a failure of the plan: windows of congestion control get over it as
+/// they do where a failure of the plan is known.
+#[test]
+fn windows_get_over_packets_for_the_hosts_of_a_failed_switch() {
+    for control in ["swift", "hpcc", "nscc"] {
+        let windows = [
+            ("switches.failed", "[\"S(1,1)\"]"),
+            ("congestion_control.algorithm", control),
+            ("transport.timeout", "\"5 us\""),
+        ];
+        let outcome = run(TORUS, &windows);
+        balanced(&outcome);
+        let known = run(TORUS, &[&windows[..], &[("switch.lifetime_limit", "\"1 s\"")]].concat());
+        assert_eq!(outcome.totals, known.totals, "{control}");
+        assert!(outcome.invariants.lost.total() > 50, "{control}: {:?}", outcome.invariants.lost);
+    }
+}
+
 #[test]
 fn switches_that_cannot_be_gone_around_are_refused() {
     let refused = |overrides: &[(&str, &str)]| try_prepare(TORUS, overrides).unwrap_err();

@@ -114,6 +114,42 @@ fn copies_with_failures_are_like_runs_with_them() {
     }
 }
 
+/// A ring of which every packet crosses the link that fails, with windows of congestion control.
+const RING: &str = r#"
+topology.ring = { switches = 4 }
+switch.virtual_lanes = 2
+transport.timeout = "5 us"
+[[traffic]]
+pattern = "tornado"
+injection = "saturating"
+message = "16 KiB"
+[run]
+warmup = "10 us"
+duration = "40 us"
+"#;
+
+/// The same from a run in which nothing fails or loses packets: windows get over losses that only the copy has.
+#[test]
+fn copies_of_a_run_without_failures_are_like_runs_with_one() {
+    let algorithms =
+        ["swift", "hpcc", "nscc", "dcqcn", "none"].map(|name| ("congestion_control.algorithm", name));
+    let rings = algorithms.iter().map(|&control| (RING, Time::us(10), vec![control]));
+    let others = CASES.iter().map(|&(text, at)| (text, at, Vec::new()));
+    for (text, at, control) in rings.chain(others) {
+        let graph = prepare(text, &[]).graph;
+        let link = graph.links.iter().position(|link| link.class != LinkClass::Host).unwrap();
+        let name = graph.link_name(LinkId(link as u32));
+        let (from, to) = (at.0, at.0 + 10_000_000);
+        let plan = format!("[{{ link = {name:?}, at = '{from} ps', until = '{to} ps' }}]");
+        let with = |plan| [&limited(plan, "2")[..], &control].concat();
+        let alone = everything(&run(text, &with(&plan)));
+        assert!(alone != everything(&run(text, &with("[]"))), "{control:?}: the failure has an effect");
+        let from = warm(text, &with("[]"), at - Time::ps(1));
+        let copy = from.fork_with(prepare(text, &with(&plan)).experiment, "test.toml").unwrap().0;
+        assert!(to_the_end(copy) == alone, "{control:?}");
+    }
+}
+
 /// Drains end soon, also if transports repeat for ever what is lost.
 fn limited<'a>(plan: &'a str, partitions: &'a str) -> [(&'a str, &'a str); 3] {
     [("faults.plan", plan), ("run.partitions", partitions), ("run.drain_limit", "5 us")]

@@ -125,6 +125,7 @@ FACTS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "bit_errors.in_zero_load_latency": ("zero-load latency includes retries", plain),
     "virtual_lanes.needed": ("virtual lanes that the routing needs", _count),
     "virtual_lanes.longest_route": ("longest route, with its lanes", str),
+    "virtual_lanes.by_hops": ("virtual lanes are divided by hops", plain),
     "silent_sources": ("sources that send nothing", plain),
     "memory_bytes": ("memory of a run", _bytes),
 }

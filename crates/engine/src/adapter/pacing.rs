@@ -26,8 +26,8 @@ pub(crate) struct PacingRules {
     pub(crate) control: ControlPer,
     /// Service class of each stream.
     pub(crate) classes: Vec<u8>,
-    /// Time without an acknowledgement after which the packets of a flow in flight count as lost; [`Time::MAX`] if nothing can be
-    /// lost.
+    /// Time without an acknowledgement after which the packets of a flow in flight count as lost. Also where nothing in the experiment loses packets:
+    /// a copy of the run may have failures.
     pub(crate) timeout: Time,
 }
 

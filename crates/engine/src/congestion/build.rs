@@ -12,8 +12,8 @@ use fabricsim_protocols::pacing::{
 };
 use fabricsim_routing::Router;
 use fabricsim_spec::{
-    CongestionAlgorithm, ControlPer, Dcqcn, Experiment, InfiniBandCongestion, NotifyBy, Nscc, OrderingMode,
-    PortCongestion, ThresholdOn, VictimMask,
+    CongestionAlgorithm, ControlPer, Dcqcn, Experiment, InfiniBandCongestion, NotifyBy, Nscc, PortCongestion,
+    ThresholdOn, VictimMask,
 };
 use fabricsim_topology::{Graph, Node};
 use fabricsim_units::{Bytes, HostId, Time};
@@ -89,10 +89,7 @@ impl<'a> Builder<'a> {
                 CongestionAlgorithm::Infiniband => control.infiniband.control,
                 _ => ControlPer::QueuePair,
             },
-            timeout: match experiment.transport.mode {
-                OrderingMode::None if !experiment.loses_packets() => Time::MAX,
-                _ => experiment.transport.timeout,
-            },
+            timeout: experiment.transport.timeout,
             classes: streams.iter().map(|stream| stream.service_class).collect(),
         };
         Some(Self { experiment, graph, rules: Arc::new(rules), algorithm, base_rtt })

@@ -102,6 +102,10 @@ impl LanePolicy for HopLadder {
         (exit.role == LinkRole::ToHost).then(|| entry(exit.port, self.all))
     }
 
+    fn divides_by_hops(&self) -> bool {
+        true
+    }
+
     fn requirement(&self) -> Option<(u8, String)> {
         let links = (0..self.rungs).map(|link| format!("any:{}", self.after(link).first));
         Some((self.rungs, links.collect::<Vec<_>>().join(" ")))

@@ -172,6 +172,11 @@ pub trait LanePolicy {
     fn requirement(&self) -> Option<(u8, String)> {
         None
     }
+
+    /// True if the n-th link of a route has lanes of its own, so that longer routes change the lanes of all packets.
+    fn divides_by_hops(&self) -> bool {
+        false
+    }
 }
 
 /// The entry for an exit on the same lanes for all packets.
@@ -265,6 +270,12 @@ macro_rules! policies {
             fn requirement(&self) -> Option<(u8, String)> {
                 match self {
                     $(Self::$name(policy) => policy.requirement(),)*
+                }
+            }
+
+            fn divides_by_hops(&self) -> bool {
+                match self {
+                    $(Self::$name(policy) => policy.divides_by_hops(),)*
                 }
             }
         }

@@ -64,9 +64,14 @@ fn transport(experiment: &Experiment) -> Option<String> {
     let spec = &experiment.transport;
     let is_used = spec.mode != OrderingMode::None
         || experiment.traffic.iter().any(|of| of.ordering.is_some_and(|mode| mode != OrderingMode::None));
-    (!is_used && *spec != Transport::default()).then(|| {
-        "transport has no effect: neither `transport.mode` nor an entry of the traffic list sets a mode"
-            .to_owned()
+    // Windows of congestion control count packets as lost by its time-out.
+    let has_windows = experiment.congestion_control.algorithm.has_windows();
+    let timeout = if has_windows { spec.timeout } else { Transport::default().timeout };
+    let but = if has_windows { " but for its `timeout`" } else { "" };
+    (!is_used && *spec != Transport { timeout, ..Transport::default() }).then(|| {
+        format!(
+            "transport has no effect{but}: neither `transport.mode` nor an entry of the traffic list sets a mode"
+        )
     })
 }
 
@@ -170,6 +175,10 @@ mod tests {
             assert!(found.len() == 1 && found[0].contains(text), "{key}: {found:?}");
             assert_eq!(of(&[&[(key, value)], others].concat()), Vec::<String>::new(), "{key}");
         }
+        let swift = ("congestion_control.algorithm", "'swift'");
+        assert_eq!(of(&[swift, ("transport.timeout", "'7 us'")]), Vec::<String>::new());
+        let found = of(&[swift, ("transport.timeout", "'7 us'"), ("transport.streams", "8")]);
+        assert!(found.len() == 1 && found[0].contains("no effect but for its `timeout`"), "{found:?}");
         let ahead = [("adapter.reorder_packets", "16")];
         assert!(of(&ahead)[0].contains("adapter.reorder_packets has no effect"));
         assert_eq!(of(&[ahead[0], ("adapter.out_of_order", "'hold'")]), Vec::<String>::new());
