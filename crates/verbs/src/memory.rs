@@ -207,6 +207,13 @@ impl Memory {
         })
     }
 
+    /// True if a part of the memory of a work request is registered still.
+    pub(crate) fn holds(&self, list: &[Sge], offset: u32, length: u32) -> bool {
+        pieces(list, offset, length).all(|(key, va, length)| {
+            self.by_key(key).is_some_and(|region| region.place(va, u64::from(length)).is_some())
+        })
+    }
+
     /// The bytes at an address; `None` if the key is not valid, or the region holds none.
     pub(crate) fn bytes(&self, key: u32, va: u64, length: u32) -> Option<&[u8]> {
         let (region, va) = if let Some(region) = self.by_key(key) {

@@ -155,6 +155,8 @@ pub(super) struct RequesterReports<'a> {
     pub(super) may_migrate: bool,
     /// Retries are exceeded.
     pub(super) path_has_failed: bool,
+    /// The request whose memory is not registered any more when data for it comes.
+    pub(super) unwritable: Option<u64>,
     completions: &'a mut Vec<Completion>,
 }
 
@@ -177,6 +179,7 @@ impl<'a> RequesterReports<'a> {
             wait: None,
             may_migrate: false,
             path_has_failed: false,
+            unwritable: None,
             completions,
         }
     }
@@ -200,6 +203,10 @@ impl RequesterOutbox for RequesterReports<'_> {
         self.is_executed = true;
         let posted = id.checked_sub(self.first).and_then(|place| self.sends.get(place as usize));
         let Some(posted) = posted else { return };
+        if !self.memory.holds(&posted.list, offset, length) {
+            self.unwritable = Some(id);
+            return;
+        }
         if let Some(translations) = &mut self.translations {
             translations.placed(self.executed, posted.pieces(offset, length));
         }
@@ -255,6 +262,10 @@ impl ResponderOutbox for ResponderReports<'_> {
         self.has_access_error |= !is_allowed;
         self.is_executed |= is_allowed;
         is_allowed
+    }
+
+    fn allows_receive(&mut self, offset: u32, length: u32) -> bool {
+        self.taken.as_ref().is_some_and(|receive| self.memory.holds(&receive.list, offset, length))
     }
 
     fn take_receive(&mut self) -> Option<Receive> {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use fabricsim_protocols::infiniband::{MigrationState, QueuePairKind, QueuePairState, Responder};
+use fabricsim_protocols::infiniband::{MigrationState, QueuePairKind, QueuePairState, Responder, Status};
 use fabricsim_units::{HostId, Time};
 use fabricsim_wire::headers::{Headers, Operation, RnrTimer};
 use fabricsim_wire::ids::{PKey, Qpn};
@@ -101,10 +101,17 @@ impl Device {
         requester.receive(headers, length, &mut reports);
         self.counters.progress += u64::from(reports.is_executed);
         let (timer, wait) = (reports.timer, reports.wait.map(RnrTimer::time));
+        let unwritable = reports.unwritable;
+        if let Some(id) = unwritable {
+            qp.failed = Some((id, Status::LocalProtection));
+        }
         if reports.path_has_failed {
             self.fail_path(index);
         }
         self.carry_out(index, timer, wait, now);
+        if unwritable.is_some() {
+            self.break_off(index, now);
+        }
     }
 
     /// A request packet is executed. `grh`: its global route header.

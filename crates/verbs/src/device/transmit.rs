@@ -7,7 +7,8 @@ use fabricsim_units::Time;
 use fabricsim_wire::headers::{NakCode, Operands, Syndrome};
 
 use super::complete::RequesterReports;
-use super::{Device, Side, Timer, reliable};
+use super::{AsyncEvent, Device, Side, Timer, reliable};
+use crate::access::AccessFlags;
 use crate::completion::WcOpcode;
 use crate::memory::Memory;
 use crate::path::AddressVector;
@@ -62,6 +63,15 @@ impl Device {
         let qp = self.qps[index as usize].as_mut()?;
         qp.requests = Stage::Idle;
         let requester = qp.requester.as_mut()?;
+        let next = requester.peek_size()?;
+        let is_gone = |posted: &Posted| {
+            posted.inline.is_none() && !self.memory.holds(&posted.list, next.offset, next.length)
+        };
+        if qp.sends.get(next.message.checked_sub(qp.first_send)? as usize).is_some_and(is_gone) {
+            qp.failed = Some((next.message, Status::LocalProtection));
+            self.break_off(index, now);
+            return None;
+        }
         let is_retransmitted = requester.repeats();
         let mut reports =
             RequesterReports::new(&mut self.memory, &qp.sends, qp.first_send, &mut self.completions);
@@ -111,6 +121,15 @@ impl Device {
         qp.answers = Stage::Idle;
         let address = qp.attributes.address?;
         let responder = qp.responder.as_mut().and_then(Receiving::reliable_mut)?;
+        let (next, place) = responder.peek_with_place()?;
+        let of_key = (place.r_key.0, (place.va, u64::from(next.length)));
+        let may_be_read = |memory: &Memory| {
+            memory.allows_remote((qp.pd, qp.number), of_key.0, of_key.1, AccessFlags::REMOTE_READ)
+        };
+        let is_refused = next.length > 0 && !may_be_read(&self.memory);
+        if is_refused {
+            responder.refuse_data();
+        }
         let (mut packet, place) = responder.next_packet()?;
         packet.headers.bth.migrated = qp.migration.bit();
         while qp.answer_times.len() > responder.answers() {
@@ -127,8 +146,13 @@ impl Device {
         let bytes =
             if packet.length == 0 { None } else { self.memory.bytes(place.r_key.0, place.va, packet.length) };
         let content = bytes.map(Into::into);
-        self.execute_deferred(index, now);
-        self.schedule_answer(index, now);
+        if is_refused {
+            self.events.push_back(AsyncEvent::QueuePairAccess(qp.number));
+            self.break_off(index, now);
+        } else {
+            self.execute_deferred(index, now);
+            self.schedule_answer(index, now);
+        }
         Some(Outgoing { address, packet, is_retransmitted: false, content, wr_id: None })
     }
 
@@ -259,10 +283,12 @@ impl Device {
         let is_late = std::mem::take(&mut qp.was_blocked) || requester.repeats();
         let Some(posted) = qp.send(packet.message) else { return };
         let is_read = !matches!(posted.opcode, WcOpcode::Send | WcOpcode::RdmaWrite);
-        if packet.offset == 0
-            && posted.inline.is_none()
-            && !self.memory.allows_list(qp.pd, &posted.list, is_read)
-        {
+        let may_be_used = match packet.offset {
+            0 => self.memory.allows_list(qp.pd, &posted.list, is_read),
+            // A region may be deregistered while the packets of a message are sent.
+            offset => self.memory.holds(&posted.list, offset, packet.length),
+        };
+        if posted.inline.is_none() && !may_be_used {
             qp.failed = Some((packet.message, Status::LocalProtection));
             self.break_off(index, now);
             return;

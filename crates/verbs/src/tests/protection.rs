@@ -185,3 +185,66 @@ fn memory_is_lent_and_taken_back() {
     device.take_back_memory(mr, bytes);
     assert_eq!(device.read_memory(mr, 6, 3).unwrap(), [1, 42, 1]);
 }
+
+/// A region that is deregistered while the packets of a message are sent: the message fails at the end that may not use it any more, with its status, and
+/// at the other one. Without the checks of each packet all succeeded.
+#[test]
+fn memory_that_is_withdrawn_ends_the_message_that_uses_it() {
+    let verbs: [fn(&End) -> Verb; 3] =
+        [|_| Verb::Send, |b| Verb::Write(remote(b, 0)), |b| Verb::Read(remote(b, 0))];
+    let expected = [
+        [(Status::LocalProtection, None), (Status::RemoteOperation, Some(Status::LocalProtection))],
+        [(Status::LocalProtection, None), (Status::RemoteAccess, None)],
+        [(Status::LocalProtection, None), (Status::RemoteAccess, None)],
+    ];
+    for (verb, expected) in verbs.into_iter().zip(expected) {
+        for (closes, (status, received)) in expected.into_iter().enumerate() {
+            let (mut pair, ends) = pair();
+            let [a, b] = &ends;
+            let list = sge(b, 0, 10_000);
+            pair.devices[1].post_recv(b.qp, ReceiveRequest { wr_id: 70, list }, pair.now).unwrap();
+            let request = SendRequest::new(1, verb(b), sge(a, 0, 10_000));
+            pair.devices[0].post_send(a.qp, request, pair.now).unwrap();
+            pair.devices[0]
+                .post_send(a.qp, SendRequest::write(2, sge(a, 0, 0), remote(b, 0)), pair.now)
+                .unwrap();
+            // Three packets, or more, have left or come, and not all.
+            let until = if matches!(verb(b), Verb::Read(_)) { [260, 150] } else { [45, 145] };
+            let until = Time::ns(until[closes]);
+            pair.run(until);
+            pair.devices[closes].dereg_mr(ends[closes].mr).unwrap();
+            pair.run(Time::ms(1000));
+            let what = format!("{:?}, closed at {closes}", verb(b));
+            let done: Vec<_> = pair.poll(0, a.cq).iter().map(|done| (done.wr_id, done.status)).collect();
+            assert_eq!(done, [(1, status), (2, Status::Flushed)], "{what}");
+            assert_eq!(pair.devices[0].state(a.qp).unwrap(), QueuePairState::Error, "{what}");
+            let found = pair.poll(1, b.cq).first().map(|done| done.status);
+            assert_eq!(found.filter(|status| *status != Status::Flushed), received, "{what}");
+            if closes == 1 {
+                assert_eq!(pair.devices[1].state(b.qp).unwrap(), QueuePairState::Error, "{what}");
+            }
+            // The other end has a part of the message, and not the rest.
+            let (host, mr, own, theirs) =
+                if matches!(verb(b), Verb::Read(_)) { (0, a.mr, 1, 2) } else { (1, b.mr, 2, 1) };
+            if closes != host {
+                let bytes = pair.devices[host].read_memory(mr, 0, 10_000).unwrap();
+                let whole = bytes.iter().position(|&byte| byte == own).unwrap();
+                assert!(whole >= 1024 && whole.is_multiple_of(1024), "{what}: {whole}");
+                assert!(bytes[..whole].iter().all(|&byte| byte == theirs), "{what}");
+            }
+        }
+    }
+}
+
+/// Datagrams and unreliable connections have no message of which a part is missing either.
+#[test]
+fn memory_that_is_withdrawn_before_a_message_comes_is_not_reported_as_written() {
+    let (mut pair, [a, b]) = pair();
+    let receive = ReceiveRequest { wr_id: 70, list: sge(&b, 0, 8) };
+    pair.devices[1].post_recv(b.qp, receive, pair.now).unwrap();
+    pair.devices[1].dereg_mr(b.mr).unwrap();
+    pair.devices[0].post_send(a.qp, SendRequest::send(1, sge(&a, 0, 8)), pair.now).unwrap();
+    pair.run(Time::ms(1000));
+    assert_eq!(pair.poll(0, a.cq)[0].status, Status::RemoteOperation);
+    assert_eq!(pair.poll(1, b.cq)[0].status, Status::LocalProtection);
+}

@@ -2,7 +2,8 @@
 
 use fabricsim_wire::Psn;
 use fabricsim_wire::headers::{
-    Address, Aeth, AtomicAckEth, Bth, CreditCode, Headers, Opcode, Operands, Operation, Position, Syndrome,
+    Address, Aeth, AtomicAckEth, Bth, CreditCode, Headers, NakCode, Opcode, Operands, Operation, Position,
+    Syndrome,
 };
 use fabricsim_wire::ids::Msn;
 
@@ -115,6 +116,17 @@ impl Responder {
             ..Bth::default()
         };
         Packet { headers: Headers { bth, address: Address::None, operands }, message: 0, offset, length }
+    }
+
+    /// The memory of the next packet with data of a READ may not be read any more: a NAK takes its place, and the queue pair goes to the error state.
+    pub fn refuse_data(&mut self) {
+        let Some(&Answer { psn, content: Content::Read { sent, .. }, .. }) = self.answers.front() else {
+            return;
+        };
+        self.answers.clear();
+        self.answer_nak(psn + sent, Syndrome::Nak(NakCode::RemoteAccessError));
+        self.message = None;
+        self.is_broken = true;
     }
 
     /// A NAK for the expected packet.

@@ -20,6 +20,8 @@ enum Refusal {
     TooShort(Receive),
     /// The same; the message names a key that it may not invalidate.
     Invalidate(Receive),
+    /// The same; the memory of the receive request may not be used any more.
+    Unwritable(Receive),
 }
 
 /// What a packet ends: its message takes a receive request or not.
@@ -59,6 +61,10 @@ impl Responder {
                 // The receiver's status is that of the kernel's software adapter (rxe).
                 self.end_receive(headers, receive, Status::RemoteInvalidRequest, out);
                 self.break_off(NakCode::RemoteAccessError, out);
+            }
+            Err(Refusal::Unwritable(receive)) => {
+                self.end_receive(headers, receive, Status::LocalProtection, out);
+                self.break_off(NakCode::RemoteOperationalError, out);
             }
         }
     }
@@ -161,6 +167,9 @@ impl Responder {
         if receive.length - offset < length {
             return Err(Refusal::TooShort(receive));
         }
+        if length > 0 && !out.allows_receive(offset, length) {
+            return Err(Refusal::Unwritable(receive));
+        }
         // A key that may not be invalidated: the packet is not executed, so that none of its bytes is written.
         if let Operands::Invalidate(ieth) = headers.operands
             && !out.invalidate(ieth.r_key)
@@ -185,8 +194,13 @@ impl Responder {
         if length > left || part.ends && length != left {
             return Err(Refusal::Error(NakCode::InvalidRequest));
         }
-        let receive = if part.has_immediate { Some(take_receive(headers, out)?) } else { None };
         let place = Remote { va: remote.va.wrapping_add(u64::from(offset)), ..remote };
+        // The first packet is checked for the whole message; its key may be withdrawn before the others come.
+        let is_checked = offset > 0 && length > 0 && !self.mutated(Mutation::WriteAnywhere);
+        if is_checked && !out.allows(place, length, Access::Write) {
+            return Err(Refusal::Error(NakCode::RemoteAccessError));
+        }
+        let receive = if part.has_immediate { Some(take_receive(headers, out)?) } else { None };
         if !self.is_placed {
             out.place(Placement::Region(place), length);
         }

@@ -88,6 +88,10 @@ pub enum Atomic {
 pub trait ResponderOutbox {
     /// True if the key allows the use of `length` bytes.
     fn allows(&mut self, remote: Remote, length: u32, access: Access) -> bool;
+    /// True if `length` bytes from `offset` of the memory of the receive request that was taken last may be written.
+    fn allows_receive(&mut self, _offset: u32, _length: u32) -> bool {
+        true
+    }
     /// Takes the next receive request.
     fn take_receive(&mut self) -> Option<Receive>;
     /// True if messages of an extended reliable connection may use this shared receive queue: it exists, in the connection's domain.

@@ -158,6 +158,10 @@ impl UcResponder {
             self.abort();
             return;
         }
+        if length > 0 && !out.allows_receive(offset, length) {
+            self.abort();
+            return;
+        }
         out.place(Placement::Receive { id: receive.id, offset }, length);
         let offset = offset + length;
         self.message = (!part.ends).then_some(Message::Send { receive, offset });
@@ -182,12 +186,17 @@ impl UcResponder {
             self.abort();
             return;
         }
+        let place = Remote { va: remote.va.wrapping_add(u64::from(offset)), ..remote };
+        // The first packet is checked for the whole message; its key may be withdrawn before the others come.
+        if offset > 0 && length > 0 && !out.allows(place, length, Access::Write) {
+            self.abort();
+            return;
+        }
         let receive = if part.has_immediate { self.take_receive(out) } else { None };
         if part.has_immediate && receive.is_none() {
             self.abort();
             return;
         }
-        let place = Remote { va: remote.va.wrapping_add(u64::from(offset)), ..remote };
         out.place(Placement::Region(place), length);
         let offset = offset + length;
         self.message = (!part.ends).then_some(Message::Write { remote, length: whole, offset });
