@@ -41,6 +41,7 @@ _BANDWIDTH = {
 
 
 def perftest(
+    context: typer.Context,
     test: Annotated[str, typer.Argument(metavar="TEST", help=f"{', '.join(TESTS)}.")],
     size: Annotated[
         int | None,
@@ -106,9 +107,29 @@ def perftest(
         connection=connection.upper(),
         use_event=use_event,
     )
+    _refuse_without_effect(context, one)
     tests = [replace(one, size=bytes) for bytes in _sizes(one, size, all_sizes)]
     found = run_tests(tests, _fabric(experiment, set), client=client, server=server)
     show(json, lambda: _rows(found), lambda: _print(found, one, output()))
+
+
+def _refuse_without_effect(context: typer.Context, test: Test) -> None:
+    """Refuses options that were given and change nothing in this test."""
+    operation = test.name.partition("_")[0]
+    effects = {
+        "tx_depth": (not test.is_latency, "bandwidth tests"),
+        "cq_mod": (not test.is_latency and test.qp == 1, "bandwidth tests with one queue pair"),
+        "qp": (not test.is_latency, "bandwidth tests"),
+        "rx_depth": (operation == "send" and not test.is_latency, "send_bw"),
+        "outs": (operation == "read" and not test.is_latency, "read_bw"),
+        "inline_size": (operation != "read", "send and write tests"),
+        "use_event": ((operation, test.is_latency) != ("write", True), "tests with completions, not write_lat"),
+    }
+    for parameter in context.command.params:
+        has_effect, where = effects.get(parameter.name or "", (True, ""))
+        source = context.get_parameter_source(parameter.name or "")
+        if not has_effect and source is not None and source.name == "COMMANDLINE":
+            raise InputError(f"{parameter.opts[0]} has no effect in {test.name}: it is that of {where}")
 
 
 def _sizes(test: Test, size: int | None, all_sizes: bool) -> tuple[int, ...]:
@@ -134,7 +155,9 @@ def _print(found: pd.DataFrame, test: Test, console: Console) -> None:
     for name, _ in columns.values():
         table.add_column(name, justify="right")
     for _, row in found.iterrows():
-        table.add_row(*(f"{row[key]:.{digits}f}" for key, (_, digits) in columns.items()))
+        table.add_row(
+            *("-" if pd.isna(row[key]) else f"{row[key]:.{digits}f}" for key, (_, digits) in columns.items())
+        )
     console.print(table)
     if len(found) == 1:
         parts = found["parts"].iloc[0]

@@ -23,7 +23,7 @@ const AETH: u32 = 4;
 /// Closed form of a test on an idle fabric.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Expected {
-    /// Latency in microseconds, or mean data rate in MiB/s.
+    /// Latency in microseconds, or mean data rate in MiB/s. Not a number where there is no closed form: the rate of SENDs that find no receive request.
     pub value: f64,
     /// Its parts: name, and microseconds. Of a rate: the time of each stage for a message, of which the longest counts.
     pub parts: Vec<(&'static str, f64)>,
@@ -198,7 +198,10 @@ impl Model<'_> {
 
     /// Every stage works on another message: the slowest decides.
     fn bandwidth(&self) -> Expected {
-        let Options { bytes, operation, tx_depth, cq_mod, outstanding_reads, .. } = *self.options;
+        let Options { bytes, operation, tx_depth, rx_depth, queue_pairs, outstanding_reads, .. } =
+            *self.options;
+        // With several queue pairs every message has a completion.
+        let cq_mod = if queue_pairs > 1 { 1 } else { self.options.cq_mod };
         let us = |time: Time| time.as_ns_f64() / 1000.0;
         let data = self.data();
         let of_read = operation == Operation::Read;
@@ -222,7 +225,8 @@ impl Model<'_> {
                 us(self.costs.poll) / POLL_BATCH as f64 + us(self.costs.post_receive),
             ));
         }
-        let one = Options { quantity: Quantity::Latency, ..*self.options };
+        // Of the sleep of the sender, see below.
+        let one = Options { quantity: Quantity::Latency, waiting: Waiting::Busy, ..*self.options };
         let alone = Model { options: &one, ..*self }.latency().value;
         if of_read {
             // A READ leaves room for the next one when its last data arrives.
@@ -233,17 +237,25 @@ impl Model<'_> {
                 + self.costs.poll
                 + self.costs.receive;
             let round_trip = alone - us(calls);
-            parts.push(("round trip of outstanding READs", round_trip / f64::from(outstanding_reads)));
+            let outstanding = f64::from(queue_pairs) * f64::from(outstanding_reads);
+            parts.push(("round trip of outstanding READs", round_trip / outstanding));
         }
         let rounds = if of_read { alone } else { us(self.completed()) };
         let slowest = |parts: &[(&str, f64)]| parts.iter().map(|(_, time)| *time).fold(0.0, f64::max);
-        // One of `cq_mod` messages has a completion. When it is polled, `cq_mod` more are posted; of these, `before` precede the next message with a
-        // completion.
-        let before = f64::from((2 * cq_mod).saturating_sub(tx_depth + 1));
+        // One of `cq_mod` messages has a completion, and the depth has room for `ahead` of these. When the first is polled, `cq_mod` more messages are
+        // posted; of these, `before` precede the next one with a completion.
+        let ahead = (tx_depth / cq_mod).max(1);
+        let before = f64::from(((1 + ahead) * cq_mod).saturating_sub(tx_depth + 1));
         let between = before * slowest(&parts[1..]).max(us(self.costs.post));
-        let window = (rounds / f64::from(tx_depth)).max((between + rounds) / f64::from(cq_mod));
+        let outstanding = f64::from(ahead * cq_mod);
+        let mut window = (between + rounds) / outstanding;
+        // A sender sleeps only if it has nothing to post until the next completion.
+        if self.options.waiting == Waiting::Event && window > slowest(&parts) {
+            window += us(self.costs.wake_up) / outstanding;
+        }
         parts.push(("round trip of outstanding messages", window));
-        let slowest = slowest(&parts);
-        Expected { value: f64::from(bytes) / 1_048_576.0 / (slowest / 1e6), parts }
+        let rate = f64::from(bytes) / 1_048_576.0 / (slowest(&parts) / 1e6);
+        let waits_for_receives = operation == Operation::Send && rx_depth < tx_depth;
+        Expected { value: if waits_for_receives { f64::NAN } else { rate }, parts }
     }
 }
