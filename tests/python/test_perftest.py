@@ -80,3 +80,31 @@ def test_what_is_wrong_is_named() -> None:
         perftest(Perftest("write_lat"), client="H0", server="H0")
     with pytest.raises(InputError, match=r"host\.mtu"):
         perftest(Perftest("write_lat", mtu=4096), set={"host.mtu": "2 KiB"})
+
+
+@pytest.mark.parametrize(
+    ("test", "options", "message"),
+    [
+        (
+            "write_lat",
+            ["--tx-depth", "4"],
+            "--tx-depth has no effect in write_lat: it is that of bandwidth tests",
+        ),
+        ("send_lat", ["-q", "2"], "--qp has no effect in send_lat"),
+        ("write_bw", ["-q", "2", "-Q", "4"], "--cq-mod has no effect in write_bw: .* with one queue pair"),
+        ("write_bw", ["-r", "4"], "--rx-depth has no effect in write_bw: it is that of send_bw"),
+        ("write_bw", ["--outs", "4"], "--outs has no effect in write_bw: it is that of read_bw"),
+        ("read_bw", ["-I", "4"], "--inline_size has no effect in read_bw"),
+        ("write_lat", ["-e"], "--use-event has no effect in write_lat"),
+    ],
+)
+def test_options_without_effect_are_refused(test: str, options: list[str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        CliRunner().invoke(app, ["perftest", test, *options], catch_exceptions=False)
+
+
+def test_there_is_no_closed_form_without_receive_requests() -> None:
+    options = ("send_bw", "--size", "64", "--iters", "500", "--rx-depth", "1")
+    (row,) = json.loads(_run(*options, "--json"))["rows"]
+    assert row["expected"] is None
+    assert _run(*options).splitlines()[1].split()[-1] == "-"

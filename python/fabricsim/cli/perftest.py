@@ -123,7 +123,10 @@ def _refuse_without_effect(context: typer.Context, test: Test) -> None:
         "rx_depth": (operation == "send" and not test.is_latency, "send_bw"),
         "outs": (operation == "read" and not test.is_latency, "read_bw"),
         "inline_size": (operation != "read", "send and write tests"),
-        "use_event": ((operation, test.is_latency) != ("write", True), "tests with completions, not write_lat"),
+        "use_event": (
+            (operation, test.is_latency) != ("write", True),
+            "tests with completions, not write_lat",
+        ),
     }
     for parameter in context.command.params:
         has_effect, where = effects.get(parameter.name or "", (True, ""))
