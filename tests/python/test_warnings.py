@@ -103,3 +103,30 @@ def test_settings_without_effect_are_in_the_results(command: Command, small: Pat
     for text in texts:
         assert (ran.err.count(text), ran.out.count(text)) == (1, 0), ran
     assert fs.run(small).manifest["summary"]["warnings"] == []
+
+
+@pytest.mark.usefixtures("real")
+def test_the_json_has_the_warnings_of_the_experiment_and_of_the_run(command: Command, small: Path) -> None:
+    small.write_text(
+        """
+topology.single-switch = { hosts = 3 }
+routing.load = "credits"
+[[traffic]]
+pattern = { to = "H0" }
+injection = "saturating"
+message = "64 KiB"
+[run]
+duration = "10 us"
+drain = "measured"
+drain_limit = "1 us"
+"""
+    )
+    ran = command("run", small, "--json", "--out", "kept")
+    assert ran.code == 0, ran
+    found = json.loads(ran.out)["warnings"]
+    assert len(found) == 2, found
+    assert "routing.load has no effect" in found[0]
+    assert "the drain ended at its limit with 32 packets in flight" in found[1]
+    assert sorted(found) == sorted(fs.load(Path("kept")).manifest["summary"]["warnings"])
+    for text in found:
+        assert ran.err.count(text) == 1, ran.err

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from fabricsim.checkpoint import folder_of
-from fabricsim.cli.console import output
+from fabricsim.cli.console import caution, output
 from fabricsim.cli.interrupt import Interrupt
 from fabricsim.cli.pictures import Drawing, FormatOption, LabelOption, StyleOption, WidthOption, drawing_if
 from fabricsim.cli.progress import run_progress
@@ -153,7 +153,10 @@ def _run(
 def _print(
     experiment: Experiment, result: Result, warnings: list[str], sums: SumsOf, *, bound: bool, json: bool
 ) -> InputError | None:
-    """Prints a run, and with `bound` what part of its bound it reached; returns the reason if that is not known."""
+    """Prints a run, and with `bound` what part of its bound it reached; returns the reason if that is not known.
+
+    `warnings`: those of the experiment, which have been printed.
+    """
     part, unknown = None, None
     if bound:
         from fabricsim.cli.bound import print_reached, reached  # noqa: PLC0415 - only with --bound
@@ -162,12 +165,17 @@ def _print(
             part = reached(experiment, result)
         except InputError as error:
             unknown = error
+    of_run = [text for text in result.manifest["summary"].get("warnings") or () if text not in warnings]
+    if json:
+        # The table for people has them among its lines.
+        for text in of_run:
+            caution(text)
     show(
         json,
         lambda: {
             **result.as_dict(),
             "hottest_links": as_dicts(result),
-            "warnings": warnings,
+            "warnings": [*warnings, *of_run],
             **({} if part is None else {"bound": part}),
             **sums.as_dict(),
         },
