@@ -205,3 +205,19 @@ def test_jobs_disturb_each_other_on_a_fabric(tmp_path: Path, command: Command) -
         ends[name] = fs.load(tmp_path / name).table("mpi_times")["end_ns"].max()
     # Both jobs share the link between the switches, on which 300 000 B take 44.0 us.
     assert ends["both"] - ends["alone"] == pytest.approx(44_000, rel=0.05)
+
+
+@pytest.mark.parametrize("names", ["H(1,0).0,H(0,1).0", '"H(1,0).0", "H(0,1).0"'])
+def test_placements_name_hosts_with_commas(names: str, tmp_path: Path, command: Command) -> None:
+    (tmp_path / "mesh.toml").write_text(
+        FDR.replace("single-switch = { hosts = 4 }", "mesh = { dimensions = [2, 2] }")
+    )
+    (tmp_path / "p.py").write_text("from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\n")
+    options = ("--experiment", "mesh.toml", "--placement", names)
+    ran = command("mpi", "run", "-n", 2, *options, "--goal", "p.goal", "--out", "run", "p.py")
+    assert ran.code == 0, ran.err
+    again = command("mpi", "replay", "p.goal", "--format", "goal", *options, "--out", "again")
+    assert again.code == 0, again.err
+    for name in ("run", "again"):
+        hosts = fs.load(tmp_path / name).table("mpi_times")["host"].tolist()
+        assert hosts == ["H(1,0).0", "H(0,1).0"]

@@ -138,9 +138,15 @@ def test_saturation_by_latency_and_by_acceptance() -> None:
 def test_split_values() -> None:
     assert split_values('1, 2,[3, 4],"a,b",{x = 1, y = 2}') == ["1", "2", "[3, 4]", '"a,b"', "{x = 1, y = 2}"]
     assert split_values("") == []
+    hosts = ["H(0,0).0", '"H(1,0).0"', "H2", "H(3)"]
+    assert split_values(",".join(hosts)) == hosts
+    assert split_values("a(,b,c)") == ["a(,b,c)"]
+    assert split_values("a(,b") == ["a(", "b"]
 
 
-@given(st.lists(st.integers() | st.text(alphabet="ab,[]{} \"'\\\n", max_size=6) | st.booleans(), min_size=1))
+@given(
+    st.lists(st.integers() | st.text(alphabet="ab,[](){} \"'\\\n", max_size=6) | st.booleans(), min_size=1)
+)
 def test_split_values_undoes_joining(values: list[Any]) -> None:
     texts = [fs.spec.toml_value(value) for value in values]
     assert split_values(",".join(texts)) == texts

@@ -14,7 +14,7 @@ import typer
 from fabricsim.cli.commands import Commands
 from fabricsim.cli.console import caution, complain, tell
 from fabricsim.cli.files import write
-from fabricsim.cli.mpi_replay import replay
+from fabricsim.cli.mpi_replay import hosts_of, replay
 from fabricsim.cli.mpi_report import Force, Goal, OutFolder, Paraver, Perfetto, Plot, Report, Requested
 from fabricsim.cli.numbers import nanoseconds
 from fabricsim.cli.pictures import FormatOption, LabelOption, StyleOption, WidthOption, drawing_if
@@ -141,7 +141,7 @@ def run(
         "force": force,
         "log": verbs_log is not None,
         "memory": memory,
-        "placement": placement.split(",") if placement else None,
+        "placement": hosts_of(placement),
         "set": set,
     }
     place = _network(experiment, network, on_fabric)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,6 +18,7 @@ from fabricsim.errors import InputError
 from fabricsim.mpi.run import network_of
 from fabricsim.native import bad_input, native
 from fabricsim.ranks import RunLog, report_of
+from fabricsim.spec import split_values
 from fabricsim.traces import FORMATS, Jobs, Replay, Trace, play
 
 _PS_IN_NS = 1000
@@ -159,7 +161,14 @@ def _check(
 
 
 def _fabric(experiment: Path, assignments: list[str] | None, placement: str | None) -> Any:
-    return network_of(read(experiment, assignments), placement=placement.split(",") if placement else None)
+    return network_of(read(experiment, assignments), placement=hosts_of(placement))
+
+
+def hosts_of(placement: str | None) -> list[str] | None:
+    """The hosts of `--placement`. Names have commas, too: H(0,0).0. Quotes around a name are no part of it."""
+    if not placement:
+        return None
+    return [re.sub(r'^"(.*)"$', r"\1", name) for name in split_values(placement)]
 
 
 def _by_ranks(jobs: Jobs, place: Any, name: str, requested: Requested, json: bool) -> Replay:

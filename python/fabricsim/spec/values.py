@@ -10,8 +10,8 @@ from typing import Any
 
 from fabricsim.errors import InputError
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[][{},]')
-"""A quoted text, or what structures lists of values."""
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|\([^()"]*\)|[][{},]')
+"""A quoted text, coordinates such as those of the host H(0,0).0, or what structures lists of values."""
 _PART = re.compile(r'"[^"]*"|[^."]+')
 """A part of a key."""
 
@@ -90,7 +90,7 @@ def require_text(text: str, what: str) -> None:
 
 
 def split_values(text: str) -> list[str]:
-    """`1,2,[3, 4],"a,b"` at its outer commas."""
+    """`1,2,[3, 4],"a,b",H(0,0).0` at its outer commas."""
     parts, depth, start = [], 0, 0
     for match in _TOKEN.finditer(text):
         mark = match[0]
