@@ -5,20 +5,23 @@ from __future__ import annotations
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
-def seconds(value: float) -> str:
-    """A time in seconds with the unit that suits it: `1.5 ms`; minutes and hours above two minutes."""
+def seconds(value: float, digits: int = 3) -> str:
+    """A time in seconds with the unit that suits it: `1.5 ms`; minutes and hours above two minutes.
+
+    `digits`: significant ones, 3 or more.
+    """
     if value >= 7200:
         return f"{value / 3600:.1f} h"
     if value >= 120:
         return f"{value / 60:.1f} min"
     # The unit is that of the rounded value: 999.9 ns are 1 µs, not 1e+03 ns.
-    rounded = float(f"{value:.2e}")
+    rounded = float(f"{value:.{digits - 1}e}")
     for size, unit in _UNITS:
         if rounded >= size:
-            return f"{value / size:.3g} {unit}"
-    return "0 s" if value == 0 else f"{value / 1e-9:.3g} ns"
+            return f"{value / size:.{digits}g} {unit}"
+    return "0 s" if value == 0 else f"{value / 1e-9:.{digits}g} ns"
 
 
-def nanoseconds(value: float) -> str:
+def nanoseconds(value: float, digits: int = 3) -> str:
     """A time in nanoseconds with the unit that suits it."""
-    return seconds(value * 1e-9)
+    return seconds(value * 1e-9, digits)

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, NoReturn, TypeVar, cast
 
+from fabricsim.durations import nanoseconds
 from fabricsim.errors import InputError
 from fabricsim.lazy import pandas as pd
 from fabricsim.memory import Allowance, allowance
@@ -95,7 +96,7 @@ class Session:
 
     def __repr__(self) -> str:
         try:
-            return f"<Session of {self._experiment.name} at {self.now:g} ns>"
+            return f"<Session of {self._experiment.name} at {nanoseconds(self.now, digits=6)}>"
         except InputError:
             return f"<Session of {self._experiment.name}, ended>"
 
@@ -182,7 +183,7 @@ class Session:
         with bad_input():
             now = self._native.now()
         if until < now:
-            raise InputError(f"time {time!r}: must not be before now, {now / 1000:g} ns")
+            raise InputError(f"time {time!r}: must not be before now, {nanoseconds(now / 1000, digits=6)}")
         return self._advance("time", until)
 
     def advance_to_end(self) -> Stop:

@@ -273,7 +273,7 @@ def test_command_prints_json(tmp_path: Path, command: Command) -> None:
 @pytest.mark.parametrize(
     ("text", "code", "message"),
     [
-        ("raise ValueError('no')", 1, r"rank 0 at 0 ns at program.py:3 (<module>): ValueError: no"),
+        ("raise ValueError('no')", 1, r"rank 0 at 0 s at program.py:3 (<module>): ValueError: no"),
         ("MPI.COMM_WORLD.Abort(7)", 7, "rank 0 ended the run with exit code 7"),
         ("import sys; sys.exit(4)", 4, "rank 0 ended the run with exit code 4"),
         ("MPI.COMM_WORLD.recv()", 3, "rank 0 waits in recv(source=any, tag=any) at program.py:3 (<module>)"),

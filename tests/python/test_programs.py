@@ -179,7 +179,7 @@ def test_what_blocks_every_program_is_named() -> None:
     with pytest.raises(v.ProgramsBlockedError) as caught:
         v.run(None, {"H0": client, "H1": server})
     text = str(caught.value)
-    assert "no program can go on at 0 ns, and nothing is in progress" in text
+    assert "no program can go on at 0 s, and nothing is in progress" in text
     first, second = (call.__code__.co_firstlineno for call in (client, server))
     assert f"H0 waits in recv_info('H1') at test_programs.py:{first + 1} (client)" in text
     assert f"H1 waits in CompChannel.get_cq_event() at test_programs.py:{second + 4} (server)" in text
@@ -215,7 +215,7 @@ def test_polling_for_ever_is_found_and_a_slow_program_is_not_taken_for_it() -> N
 
 
 def test_the_run_ends_with_the_time_of_the_experiment() -> None:
-    with pytest.raises(v.ProgramsBlockedError, match=r"the run ends at 50000 ns(.|\n)*H0 waits in sleep\(\)"):
+    with pytest.raises(v.ProgramsBlockedError, match=r"the run ends at 50 µs(.|\n)*H0 waits in sleep\(\)"):
         v.run(None, {"H0": lambda ctx: ctx.sleep("1 ms")}, set={"run.duration": "50 us"})
 
 
@@ -235,7 +235,7 @@ def test_an_exception_names_its_host_and_ends_the_other_programs() -> None:
             ended.append("never")
 
     with pytest.raises(
-        v.ProgramError, match=r"H1 at 2000 ns at test_programs.py:\d+ \(fails\): KeyError"
+        v.ProgramError, match=r"H1 at 2 µs at test_programs.py:\d+ \(fails\): KeyError"
     ) as caught:
         v.run(None, {"H0": waits, "H1": fails})
     assert caught.value.program == "H1"

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from fabricsim.durations import nanoseconds
 from fabricsim.errors import InputError
 from fabricsim.native_types import NativePrograms
 from fabricsim.programs.errors import ProgramError, ProgramsBlockedError
@@ -173,23 +174,27 @@ class Scheduler:
     def _raise_failure(self, number: int, error: BaseException) -> None:
         if not isinstance(error, Exception):
             raise error
-        name, now = self.names[number], self.native.now() / 1000
+        name = self.names[number]
         place = _place(error)
         text = traceback.format_exception_only(error)[-1].strip()
-        raise ProgramError(f"{name} at {now:g} ns{place}: {text}", name) from error
+        raise ProgramError(f"{name} at {self._now()}{place}: {text}", name) from error
+
+    def _now(self) -> str:
+        # In more digits than tables have: it is looked up in captures and logs.
+        return nanoseconds(self.native.now() / 1000, digits=6)
 
     def _blocked(self, step: int) -> ProgramsBlockedError:
-        now = self.native.now() / 1000
+        now = self._now()
         waits = {
             name: f"waits in {self._calls[number]}{_place_of_frame(self._greenlets[number].gr_frame)}"
             for number, name in enumerate(self.names)
             if not self._greenlets[number].dead
         }
         first = {
-            _BLOCKED: f"no program can go on at {now:g} ns, and nothing is in progress",
-            _POLLING: f"nothing is in progress at {now:g} ns, and programs poll in vain",
-            _LIMIT: f"the run ends at {now:g} ns (run.warmup and run.duration), before its programs",
-            _STOPPED: f"the run was stopped at {now:g} ns",
+            _BLOCKED: f"no program can go on at {now}, and nothing is in progress",
+            _POLLING: f"nothing is in progress at {now}, and programs poll in vain",
+            _LIMIT: f"the run ends at {now} (run.warmup and run.duration), before its programs",
+            _STOPPED: f"the run was stopped at {now}",
         }[step]
         lines = [f"{first}:", *(f"  {name} {text}" for name, text in waits.items())]
         if step == _BLOCKED and (cycle := self.native.deadlock()) is not None:
