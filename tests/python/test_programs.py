@@ -215,7 +215,10 @@ def test_polling_for_ever_is_found_and_a_slow_program_is_not_taken_for_it() -> N
 
 
 def test_the_run_ends_with_the_time_of_the_experiment() -> None:
-    with pytest.raises(v.ProgramsBlockedError, match=r"the run ends at 50 µs(.|\n)*H0 waits in sleep\(\)"):
+    with pytest.raises(
+        v.ProgramsBlockedError,
+        match=r"the run ended at 50 µs by run\.warmup and run\.duration(.|\n)*H0 waits in sleep\(\)",
+    ):
         v.run(None, {"H0": lambda ctx: ctx.sleep("1 ms")}, set={"run.duration": "50 us"})
 
 

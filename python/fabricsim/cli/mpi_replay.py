@@ -14,7 +14,7 @@ from fabricsim.cli.console import output, tell
 from fabricsim.cli.mpi_report import Force, OutFolder, Paraver, Perfetto, Plot, Report, Requested
 from fabricsim.cli.pictures import LabelOption, StyleOption, WidthOption, drawing_if
 from fabricsim.cli.state import EXIT_CODES, Json, Set, read, show
-from fabricsim.errors import InputError
+from fabricsim.errors import FabricsimError, InputError
 from fabricsim.mpi.run import network_of
 from fabricsim.native import bad_input, native
 from fabricsim.ranks import RunLog, report_of
@@ -97,7 +97,10 @@ def replay(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Replay traces of MPI programs on a network. Exit code 3 if operations have no match."""
+    """Replay traces of MPI programs on a network.
+
+    Exit code 3 if operations have no match, 1 if the run ends before them.
+    """
     pictures = drawing_if(plot, "--plot", style, width, label)
     requested = Requested(report, out, pictures, None, perfetto, paraver, force)
     _check(experiment, network, as_run, bool(placement or set), requested, len(trace))
@@ -123,6 +126,8 @@ def replay(
     else:
         place = network_of(network) if experiment is None else _fabric(experiment, set, placement)
         found = _by_ranks(Jobs(read), place, str(experiment or network or "loggp:"), requested, json)
+    if found.stopped is not None:
+        raise FabricsimError(found.stopped)
     if not found.is_complete:
         raise typer.Exit(EXIT_CODES["deadlock"])
 

@@ -105,6 +105,15 @@ class DeadlockError(FabricsimError):
         """Ranks that wait for each other: each for the next one, the last for the first. Empty if there are none."""
 
 
+class UnfinishedError(FabricsimError):
+    """The run ended before its ranks: its time, `run.warmup` and `run.duration`, is over, or it was stopped."""
+
+    def __init__(self, message: str, waits: dict[str, str]) -> None:
+        super().__init__(message)
+        self.waits = waits
+        """Call and place of each rank that has not ended, by its name: "rank 3"."""
+
+
 class RankError(FabricsimError):
     """A rank raised an exception, which is the `__cause__`. The run has ended."""
 

@@ -18,7 +18,7 @@ from fabricsim.mpi.collectives.registry import Selection
 from fabricsim.mpi.comm import _WORLD
 from fabricsim.mpi.communicator import Communicator
 from fabricsim.mpi.endpoint import Steps
-from fabricsim.mpi.errors import Abort, DeadlockError, RankError
+from fabricsim.mpi.errors import Abort, DeadlockError, RankError, UnfinishedError
 from fabricsim.mpi.group import Members
 from fabricsim.mpi.measured_time import GIVEN, MEASURED, MeasuredEndpoint, check_computations
 from fabricsim.mpi.networks.loggp import LogGP, LogGPNetwork
@@ -119,6 +119,7 @@ def run(
         InputError: an argument is wrong.
         RankError: a rank raised an exception.
         DeadlockError: no rank can go on.
+        UnfinishedError: on a fabric, the time of the run is over before its ranks have ended.
         Abort: a rank called `Abort`.
     """
     if isinstance(ranks, bool) or not isinstance(ranks, int) or not 1 <= ranks <= MOST_RANKS:
@@ -219,6 +220,8 @@ def _run_all(
     except ProgramError as error:
         raise RankError(str(error), int(error.program.split()[1])) from error.__cause__
     except ProgramsBlockedError as error:
+        if error.ended is not None:
+            raise UnfinishedError(str(error), error.waits) from None
         raise _deadlock(error, processes) from None
 
 
@@ -303,4 +306,4 @@ def compute(
     process.leave_call()
 
 
-__all__ = ["Abort", "DeadlockError", "MpiRun", "RankError", "compute", "run"]
+__all__ = ["Abort", "DeadlockError", "MpiRun", "RankError", "UnfinishedError", "compute", "run"]

@@ -43,7 +43,8 @@ def run_script(
 
     Raises:
         InputError: the script cannot be read or has a syntax error, or an option is wrong.
-        RankError, DeadlockError, Abort: as of `fabricsim.mpi.run`; a script that ends with `sys.exit(n)` aborts.
+        RankError, DeadlockError, UnfinishedError, Abort: as of `fabricsim.mpi.run`; a script that ends with
+            `sys.exit(n)` aborts.
     """
     path = Path(script)
     try:

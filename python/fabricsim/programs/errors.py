@@ -17,7 +17,10 @@ class ProgramError(FabricsimError):
 class ProgramsBlockedError(FabricsimError):
     """No program can go on, or the run's time is over before they have ended."""
 
-    def __init__(self, message: str, waits: dict[str, str]) -> None:
+    def __init__(self, message: str, waits: dict[str, str], ended: str | None = None) -> None:
         super().__init__(message)
         self.waits = waits
         """The call in which each program waits, and its place in the source, by name of the program."""
+        self.ended = ended
+        """Reason why the run ended before its programs: its time is over, or it was stopped. None if no program can
+        go on."""

@@ -193,13 +193,16 @@ class Scheduler:
         first = {
             _BLOCKED: f"no program can go on at {now}, and nothing is in progress",
             _POLLING: f"nothing is in progress at {now}, and programs poll in vain",
-            _LIMIT: f"the run ends at {now} (run.warmup and run.duration), before its programs",
+            _LIMIT: f"the run ended at {now} by run.warmup and run.duration, before its programs "
+            "(raise run.duration)",
             _STOPPED: f"the run was stopped at {now}",
         }[step]
-        lines = [f"{first}:", *(f"  {name} {text}" for name, text in waits.items())]
+        ended = first if step in (_LIMIT, _STOPPED) else None
+        head = f"{first}:" if ended is None else f"{first}; unfinished:"
+        lines = [head, *(f"  {name} {text}" for name, text in waits.items())]
         if step == _BLOCKED and (cycle := self.native.deadlock()) is not None:
             lines += ["the fabric is in a deadlock:", *(f"  {line}" for line in cycle)]
-        return ProgramsBlockedError("\n".join(lines), waits)
+        return ProgramsBlockedError("\n".join(lines), waits, ended)
 
 
 def _place(error: BaseException) -> str:

@@ -159,7 +159,7 @@ def play(trace: Trace | Jobs, network: Any, name: str, log: RunLog | None = None
         Player(rank, operations, endpoint, memory)
         for rank, (operations, endpoint) in enumerate(zip(everything, endpoints, strict=True))
     ]
-    _run(scheduler.run, players)
+    stopped = _run(scheduler.run, players)
     network.finish()
     progress = [one for player in players if (one := player.progress()) is not None]
     ends = [player.end_ps / _PS_IN_NS for player in players]
@@ -170,16 +170,20 @@ def play(trace: Trace | Jobs, network: Any, name: str, log: RunLog | None = None
         events=trace.events,
         end_ns=max(ends),
         ends_ns=ends,
-        unmatched=[one for player in players for one in player.unmatched()],
+        # Of operations in progress at the end of the run it is not known whether they would have had a match.
+        unmatched=[one for player in players for one in player.unmatched()] if stopped is None else [],
         unfinished=progress,
         network={"fabric": name},
+        stopped=stopped,
     )
 
 
-def _run(run: Callable[[Sequence[Player]], Any], players: Sequence[Player]) -> None:
-    """Runs the ranks until all have ended, or none can go on."""
+def _run(run: Callable[[Sequence[Player]], Any], players: Sequence[Player]) -> str | None:
+    """Runs the ranks until all have ended, or none can go on, or the run ends: returns the reason for that."""
     try:
         run(players)
-    except ProgramsBlockedError:
+    except ProgramsBlockedError as error:
         if all(player.progress() is None for player in players):
             raise
+        return error.ended
+    return None

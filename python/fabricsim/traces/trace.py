@@ -37,11 +37,13 @@ class Replay:
     """Time at which each rank ends."""
     unmatched: list[dict[str, Any]]
     """Sends and receives without a match by rank: `rank`, `kind`, `peer`, `tag`, `bytes`, `operation` (number in the
-    rank, from 0), `time_ns`; `peer` and `tag` are None for any."""
+    rank, from 0), `time_ns`; `peer` and `tag` are None for any. None of a run that was `stopped`."""
     unfinished: list[dict[str, Any]]
     """Ranks that did not end: `rank`, `done`, `operations`, `end_ns`."""
     network: dict[str, Any]
     """The network's parameters."""
+    stopped: str | None = None
+    """Reason why the run ended before the trace, such as `run.duration` of a fabric."""
 
     @property
     def is_complete(self) -> bool:
