@@ -16,8 +16,10 @@ import pytest
 from conftest import SMALL, Command
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 import fabricsim as fs
+from fabricsim.absent_columns import absent_columns_named
 from fabricsim.cli import main
 from fabricsim.sweep.journal import line_of, read_journal
 
@@ -263,3 +265,39 @@ def test_checksums_are_those_of_sha256sum(folders: Path) -> None:
             ["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"], cwd=folders / kind, check=False
         )
         assert ran.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "commands"),
+    [
+        ("links", "utilisation", ["report", "plot", "view"]),
+        ("series", "source", ["report", "plot", "compare"]),
+        ("flows", "destination", ["report", "plot", "compare"]),
+        ("nodes", "x", ["plot", "view"]),
+        ("packet_hops", "waited_ns", ["packets"]),
+    ],
+)
+@pytest.mark.usefixtures("real")
+def test_a_table_without_a_column_is_named(
+    tmp_path: Path, command: Command, table: str, column: str, commands: list[str]
+) -> None:
+    (tmp_path / "e.toml").write_text(SMALL)
+    settings = {"measure.packets": ["* -> *"], "run.duration": "10 us"}
+    for name in ("out", "whole"):
+        fs.run(tmp_path / "e.toml", out=tmp_path / name, set=settings)
+    path = tmp_path / "out" / f"{table}.parquet"
+    parquet.write_table(parquet.read_table(path).drop_columns([column]), path)
+    sums = tmp_path / "out/SHA256SUMS"
+    kept = [line for line in sums.read_text().splitlines(keepends=True) if f" {table}." not in line]
+    sums.write_text("".join(kept))
+    for name in commands:
+        ran = command(name, "out", *(["whole"] if name == "compare" else []))
+        assert ran.code == 1, ran
+        message = f"fabricsim: out: the table '{table}' is damaged: it has no column '{column}'\n"
+        assert ran.err.endswith(message), ran.err
+
+
+@pytest.mark.usefixtures("fake")
+def test_other_missing_keys_stay_internal_errors(folders: Path) -> None:
+    with pytest.raises(KeyError, match="utilisation"), absent_columns_named([fs.load(folders / "run")]):
+        raise KeyError("utilisation of nothing that a table lacks")

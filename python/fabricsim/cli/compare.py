@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from fabricsim.absent_columns import absent_columns_named
 from fabricsim.cli.console import output, tell
 from fabricsim.cli.numbers import fixed, percent, shown
 from fabricsim.cli.pictures import Drawing, LabelOption, StyleOption, WidthOption, drawing_if
@@ -75,13 +76,14 @@ def compare(
         _compare_sets(runs, seeds, sums, json, out, pictures)
         return
     found = compare_runs(runs)
-    for name in sums:
-        found.by(name)  # of runs without it, the message comes before all tables
-    show(json, lambda: found.as_dict(sums), lambda: print_comparison(found, output(), sums))
-    if out is not None and pictures is not None:
-        from fabricsim.plots.comparison import comparison  # noqa: PLC0415 - matplotlib takes long to import
+    with absent_columns_named(found.runs):
+        for name in sums:
+            found.by(name)  # of runs without it, the message comes before all tables
+        show(json, lambda: found.as_dict(sums), lambda: print_comparison(found, output(), sums))
+        if out is not None and pictures is not None:
+            from fabricsim.plots.comparison import comparison  # noqa: PLC0415 - matplotlib takes long to import
 
-        _draw(lambda name: comparison(found, by=name), out, sums, pictures, json)
+            _draw(lambda name: comparison(found, by=name), out, sums, pictures, json)
 
 
 def _compare_sets(

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from fabricsim.absent_columns import absent_columns_named
 from fabricsim.cli.console import output, tell
 from fabricsim.cli.files import write
 from fabricsim.cli.layout import narrow
@@ -45,26 +46,28 @@ def packets(
 
     A run records the packets that its experiment names: --set 'measure.packets=["H0 -> H5"]'.
     """
-    hops = _hops(load(run), run)
-    if number is not None:
-        hops = hops[hops["packet"] == number]
-        if hops.empty:
-            raise InputError(f"--packet {number}: the run has no such packet: give 0 to {_last(run)}")
-    for file in (csv, perfetto):
-        if file is not None and file.exists() and not force:
-            raise InputError(f"{file}: this exists; choose another name, or replace it with --force")
-    if csv is not None:
-        write(hops.to_csv(index=False), csv, force=force)
-    if perfetto is not None:
-        write_trace(hops, perfetto, force=force)
-    if json:
-        print_json({"sentences": sentences(hops), "delays": delays(hops).to_dict("records")})
-        return
-    for line in sentences(hops):
-        output().print(line, markup=False, highlight=False)
-    output().print(_way(hops) if number is not None else _delays(hops))
-    for file in filter(None, (csv, perfetto)):
-        tell(f"written: {file}")
+    result = load(run)
+    with absent_columns_named([result]):
+        hops = _hops(result, run)
+        if number is not None:
+            hops = hops[hops["packet"] == number]
+            if hops.empty:
+                raise InputError(f"--packet {number}: the run has no such packet: give 0 to {_last(run)}")
+        for file in (csv, perfetto):
+            if file is not None and file.exists() and not force:
+                raise InputError(f"{file}: this exists; choose another name, or replace it with --force")
+        if csv is not None:
+            write(hops.to_csv(index=False), csv, force=force)
+        if perfetto is not None:
+            write_trace(hops, perfetto, force=force)
+        if json:
+            print_json({"sentences": sentences(hops), "delays": delays(hops).to_dict("records")})
+            return
+        for line in sentences(hops):
+            output().print(line, markup=False, highlight=False)
+        output().print(_way(hops) if number is not None else _delays(hops))
+        for file in filter(None, (csv, perfetto)):
+            tell(f"written: {file}")
 
 
 def _hops(result: Result, folder: Path) -> pd.DataFrame:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from fabricsim.absent_columns import absent_columns_named
 from fabricsim.compare.flows import PAIR, flows_beside, flows_missing, nothing_in_common
 from fabricsim.compare.settings import differences, labels
 from fabricsim.compare.sums import sums_beside
@@ -73,7 +74,8 @@ class Comparison(Shown):
             InputError: `what` is none of these, or a run has no such sums.
         """
         summed_by(what)
-        return sums_beside(self.runs, self.labels, what, groups)
+        with absent_columns_named(self.runs):
+            return sums_beside(self.runs, self.labels, what, groups)
 
     def as_dict(self, by: Sequence[str] = ()) -> dict[str, Any]:
         """The output of `fabricsim compare --json`. `by`: names of sums."""
@@ -123,7 +125,7 @@ def compare(runs: Sequence[str | Path | Result]) -> Comparison:
 
     Raises:
         InputError: there are fewer than two or more than twelve, or one is not a run.
-        StoreError: a table cannot be read.
+        StoreError: a table cannot be read, or lacks a column.
     """
     if isinstance(runs, str | Path | Result):
         raise InputError("one run is nothing to compare: give a list of two or more")
@@ -136,13 +138,14 @@ def compare(runs: Sequence[str | Path | Result]) -> Comparison:
         result.table("flows")
     found = differences(results)
     names = labels(results, found)
-    flows = flows_beside(results, names)
-    return Comparison(
-        runs=results,
-        labels=names,
-        differences=found.set_axis(names, axis=1),
-        flows=flows,
-        totals=totals_beside(results, names),
-        missing=flows_missing(results, names, flows.index),
-        note=nothing_in_common(results) if flows.empty else "",
-    )
+    with absent_columns_named(results):
+        flows = flows_beside(results, names)
+        return Comparison(
+            runs=results,
+            labels=names,
+            differences=found.set_axis(names, axis=1),
+            flows=flows,
+            totals=totals_beside(results, names),
+            missing=flows_missing(results, names, flows.index),
+            note=nothing_in_common(results) if flows.empty else "",
+        )

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from fabricsim.absent_columns import absent_columns_named
 from fabricsim.crossings import read_packets
 from fabricsim.errors import InputError
 from fabricsim.lock import FolderLock
@@ -261,7 +262,7 @@ def plot_folder(
     Raises:
         InputError: it is not a folder of results or a capture, or it does not have the requested `metrics` or `kinds`.
         FolderTakenError: another process writes the folder, and `out` is not given.
-        StoreError: a plot cannot be written.
+        StoreError: a plot cannot be written, or a table lacks a column.
     """
     if folder.is_file() and folder.suffix in CAPTURES:
         if metrics or kinds or by:
@@ -311,9 +312,10 @@ def _drawn(
     if kind == "tune":
         return save_tune_plots(load_tune(folder), out, format)
     result = load(folder)
-    if by:
-        return save_sum_plots(result, out, by, format, kinds)
-    if not kinds:
-        for name, reason in left_out(result).items():
-            say(f"not drawn: {name}: {reason}")
-    return save_plots(result, out, format, kinds, part)
+    with absent_columns_named([result]):
+        if by:
+            return save_sum_plots(result, out, by, format, kinds)
+        if not kinds:
+            for name, reason in left_out(result).items():
+                say(f"not drawn: {name}: {reason}")
+        return save_plots(result, out, format, kinds, part)

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from urllib.parse import quote
 
+from fabricsim.absent_columns import absent_columns_named
 from fabricsim.errors import InputError
 from fabricsim.lock import FolderLock
 from fabricsim.results import Result
@@ -32,7 +33,7 @@ def report(
     Raises:
         InputError: it is no such folder, results in memory are given without `out`, or `out` is no `.html`.
         FolderTakenError: another process writes the folder, and `out` is not given.
-        StoreError: the page cannot be written.
+        StoreError: the page cannot be written, or a table lacks a column.
     """
     folder = run.folder if isinstance(run, Result | SweepResult) else Path(run)
     if out is not None:
@@ -78,7 +79,8 @@ def html(result: Result | SweepResult, *, bound: bool = True, viewer: str = "") 
         title, status = str(result.manifest["name"]), "complete" if result.complete else "not complete"
         description = ""
     else:
-        sections = sections_of_run(result, bound=bound)
+        with absent_columns_named([result]):
+            sections = sections_of_run(result, bound=bound)
         title, status = result.title, result.status
         description = str(experiment_description(result))
     page = environment.get_template("page.html.j2")

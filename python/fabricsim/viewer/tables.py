@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fabricsim import checksums
+from fabricsim.absent_columns import absent_column
 from fabricsim.errors import InputError, StoreError
 from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
@@ -86,6 +87,8 @@ def _check(tables: Tables) -> None:
             )
     for name, frame in tables.frames.items():
         for column, kind in REQUIRED[name].items():
+            if column not in frame:
+                raise StoreError(absent_column(tables.where, name, column))
             if (problem := _problem(frame, column, kind)) is not None:
                 raise StoreError(f"{tables.where}: the table {name!r} is damaged: {problem}")
     names = tables.frames["nodes"]["name"]
@@ -96,8 +99,6 @@ def _check(tables: Tables) -> None:
 
 def _problem(frame: pd.DataFrame, column: str, kind: str) -> str | None:
     """The reason why a column cannot be drawn."""
-    if column not in frame:
-        return f"it has no column {column!r}"
     values = frame[column]
     if kind == TEXT:
         is_text = all(isinstance(value, str) for value in values.unique())
