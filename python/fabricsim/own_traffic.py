@@ -10,6 +10,8 @@ from typing import Any
 
 from fabricsim.durations import seconds
 from fabricsim.errors import InputError
+from fabricsim.frames import missing
+from fabricsim.lazy import pandas as pd
 from fabricsim.memory import Allowance
 from fabricsim.programs.context import picoseconds
 from fabricsim.results import Result
@@ -114,18 +116,29 @@ def _inject(session: Session, messages: Any, *, keep: bool) -> tuple[Sequence[in
     times = array("q")
     for number, row in enumerate(_read(messages)):
         at, source, destination, size = row[:4]
-        traffic = row[4] if len(row) > 4 and isinstance(row[4], str) else ENTRY
         try:
             for name, host in (("source", source), ("destination", destination)):
                 if not isinstance(host, str):
                     raise InputError(f"{name} = {host!r}: must be the name of a host")
+            traffic = _entry(row[4]) if len(row) > 4 else ENTRY
+            # The session takes None as now.
+            time = picoseconds("at", _plain(at))
             session.inject(source, destination, _plain(size), _plain(at), traffic)
-        except (InputError, TypeError, ValueError) as error:
+            times.append(time)
+        except (InputError, TypeError, ValueError, OverflowError) as error:
             raise InputError(f"message {number} ({', '.join(map(str, row))}): {error}") from None
-        times.append(picoseconds("at", _plain(at)))
         if keep:
             kept.append((at, source, destination, size, traffic))
     return times, kept
+
+
+def _entry(traffic: Any) -> str:
+    """The traffic entry of a message; that of all messages if there is none, as in empty cells of a frame."""
+    if isinstance(traffic, str):
+        return traffic
+    if missing(traffic) or pd.isna(traffic) is True:
+        return ENTRY
+    raise InputError(f"traffic = {traffic!r}: must be the name of an entry of the traffic list")
 
 
 def _read(messages: Any) -> Iterator[Sequence[Any]]:
@@ -145,10 +158,10 @@ def _read(messages: Any) -> Iterator[Sequence[Any]]:
 
 def _rows(messages: Any) -> Iterator[Sequence[Any]]:
     if hasattr(messages, "itertuples"):
-        missing = [column for column in COLUMNS if column not in messages.columns]
-        if missing:
+        absent = [column for column in COLUMNS if column not in messages.columns]
+        if absent:
             raise InputError(
-                f"run_messages: the columns are {list(messages.columns)}: {', '.join(missing)} must be among them"
+                f"run_messages: the columns are {list(messages.columns)}: {', '.join(absent)} must be among them"
             )
         columns = [*COLUMNS, "traffic"] if "traffic" in messages.columns else list(COLUMNS)
         yield from messages[columns].itertuples(index=False, name=None)
@@ -159,7 +172,7 @@ def _rows(messages: Any) -> Iterator[Sequence[Any]]:
             "reads a file"
         )
     for number, row in enumerate(messages):
-        if not isinstance(row, Sequence) or not 4 <= len(row) <= 5:
+        if not isinstance(row, Sequence) or isinstance(row, str | bytes) or not 4 <= len(row) <= 5:
             raise InputError(
                 f"message {number}: {row!r}: must be (at, source, destination, size), or with traffic"
             )

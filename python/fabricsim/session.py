@@ -374,7 +374,11 @@ def _bytes(value: str | int) -> int:
     """A size as text with a unit, or as a number of bytes."""
     if isinstance(value, str):
         return _parsed("size", value, native().parse_size)
-    if isinstance(value, bool) or not 0 < value < 2**63 or value != int(value):
+    try:
+        is_size = not isinstance(value, bool) and 0 < value < 2**63 and value == int(value)
+    except (TypeError, ValueError):  # no number
+        is_size = False
+    if not is_size:
         raise InputError(f'size = {value!r}: must be a size such as "4 KiB", or bytes, 1 or more')
     return int(value)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -76,6 +77,37 @@ def test_a_generator_beside_traffic_of_its_own(tmp_path: Path) -> None:
             "message 1 .*destination = nan: must be the name of a host",
         ),
         ([("soon", "H(0,0).0", "H(1,0).0", 8)], "message 0 "),
+        *(
+            (
+                [(at, "H(0,0).0", "H(1,0).0", 10)],
+                rf"message 0 \(.*\): at = {re.escape(repr(at))}: must be a time",
+            )
+            for at in (None, np.nan, True, [3], (), {}, -1, 10**400, pd.NaT, b"3 us")
+        ),
+        ([(1e300, "H(0,0).0", "H(1,0).0", 10)], r"message 0 \(1e\+300, "),
+        *(
+            (
+                [(1, "H(0,0).0", "H(1,0).0", size)],
+                rf"message 0 \(.*\): size = {re.escape(repr(size))}: must be a size",
+            )
+            for size in (None, np.nan, True, [3], (), {}, 1.5, 10**400, b"1 KiB", pd.NA)
+        ),
+        *(
+            (
+                [(1, host, "H(1,0).0", 10)],
+                rf"message 0 \(.*\): source = {re.escape(repr(host))}: must be the name",
+            )
+            for host in (7, 1.5, ["H(0,0).0"], b"H(0,0).0", pd.NA)
+        ),
+        *(
+            (
+                [(1, "H(0,0).0", "H(1,0).0", 8, entry)],
+                rf"message 0 \(.*traffic = {re.escape(repr(entry))}: must be",
+            )
+            for entry in (7, True, ["x"], b"x")
+        ),
+        ("abcd", "messages is str"),
+        (["abcd"], r"message 0: 'abcd': must be \(at, source"),
         ([(1, "H(0,0).0")], r"must be \(at, source, destination, size\)"),
         (pd.DataFrame({"at": [1], "source": ["H(0,0).0"]}), "destination, size must be among them"),
         (7, "messages is int"),
@@ -85,6 +117,14 @@ def test_a_generator_beside_traffic_of_its_own(tmp_path: Path) -> None:
 def test_a_message_that_is_wrong_is_named(messages: object, text: str) -> None:
     with pytest.raises(fs.InputError, match=text):
         fs.run_messages(_experiment(), messages)
+
+
+def test_numbers_of_numpy_and_empty_cells_of_traffic_are_right() -> None:
+    row = (np.float64(100), "H(0,0).0", "H(1,0).0", np.int64(10))
+    run = fs.run_messages(
+        _experiment(), [row, *((*row, empty) for empty in (None, np.nan, pd.NA, "messages"))]
+    )
+    assert run.summary["invariants.delivered"] == 5
 
 
 def test_an_error_of_a_generator_says_where() -> None:

@@ -123,8 +123,16 @@ def picoseconds(argument: str, value: str | float) -> int:
                 return native().parse_time(value)
         except InputError as error:
             raise InputError(f"{argument}: {error}") from None
-    if isinstance(value, bool) or not math.isfinite(value) or value < 0:
+    if isinstance(value, bool) or not _is_finite(value) or value < 0:
         raise InputError(
             f'{argument} = {value!r}: must be a time such as "3 us", or nanoseconds of 0 or more'
         )
     return round(value * 1000)
+
+
+def _is_finite(value: object) -> bool:
+    """False also for what is no number, and for whole numbers beyond those of floating point."""
+    try:
+        return math.isfinite(value)  # type: ignore[arg-type]
+    except (TypeError, OverflowError):
+        return False
