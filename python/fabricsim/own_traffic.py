@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import difflib
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -50,8 +51,8 @@ def run_messages(
         experiment: an experiment file, or an `Experiment`. It may have no traffic of its own.
         messages: a data frame with the columns `at` (nanoseconds, or texts such as "3 us"), `source`, `destination`
             (names of hosts) and `size` (bytes, or texts such as "4 KiB"), and, as wanted, `traffic`, the name of
-            another entry whose service class they have; or tuples of these, of a generator for example, in any
-            order of time.
+            another entry whose service class they have, and no other columns; or tuples of these, of a generator for
+            example, in any order of time.
         set: values to replace, by key.
         out: write a run folder there.
         force: replace a run folder that exists.
@@ -158,6 +159,7 @@ def _read(messages: Any) -> Iterator[Sequence[Any]]:
 
 def _rows(messages: Any) -> Iterator[Sequence[Any]]:
     if hasattr(messages, "itertuples"):
+        _require_known(list(messages.columns))
         absent = [column for column in COLUMNS if column not in messages.columns]
         if absent:
             raise InputError(
@@ -177,6 +179,20 @@ def _rows(messages: Any) -> Iterator[Sequence[Any]]:
                 f"message {number}: {row!r}: must be (at, source, destination, size), or with traffic"
             )
         yield row
+
+
+def _require_known(columns: Sequence[Any]) -> None:
+    """Refuses other columns: a slip in the name of `traffic` would put the messages into another entry."""
+    allowed = [*COLUMNS, "traffic"]
+    for column in columns:
+        if column not in allowed:
+            near = difflib.get_close_matches(str(column).lower(), allowed, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise InputError(
+                f"run_messages: there is no column {column!r}: allowed are {', '.join(allowed)}{hint}"
+            )
+    if twice := next((column for column in columns if columns.count(column) > 1), None):
+        raise InputError(f"run_messages: the column {twice!r} is there twice")
 
 
 def _plain(value: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,8 @@ import pytest
 import fabricsim as fs
 
 pytestmark = pytest.mark.usefixtures("real")
+NO_TIMES: tuple[Any, ...] = (None, np.nan, True, [3], (), {}, -1, 10**400, pd.NaT, b"3 us")
+NO_SIZES: tuple[Any, ...] = (None, np.nan, True, [3], (), {}, 1.5, 10**400, b"1 KiB", pd.NA)
 MESH = """
 [topology.mesh]
 dimensions = [3, 2]
@@ -82,7 +85,7 @@ def test_a_generator_beside_traffic_of_its_own(tmp_path: Path) -> None:
                 [(at, "H(0,0).0", "H(1,0).0", 10)],
                 rf"message 0 \(.*\): at = {re.escape(repr(at))}: must be a time",
             )
-            for at in (None, np.nan, True, [3], (), {}, -1, 10**400, pd.NaT, b"3 us")
+            for at in NO_TIMES
         ),
         ([(1e300, "H(0,0).0", "H(1,0).0", 10)], r"message 0 \(1e\+300, "),
         *(
@@ -90,7 +93,7 @@ def test_a_generator_beside_traffic_of_its_own(tmp_path: Path) -> None:
                 [(1, "H(0,0).0", "H(1,0).0", size)],
                 rf"message 0 \(.*\): size = {re.escape(repr(size))}: must be a size",
             )
-            for size in (None, np.nan, True, [3], (), {}, 1.5, 10**400, b"1 KiB", pd.NA)
+            for size in NO_SIZES
         ),
         *(
             (
@@ -110,6 +113,28 @@ def test_a_generator_beside_traffic_of_its_own(tmp_path: Path) -> None:
         (["abcd"], r"message 0: 'abcd': must be \(at, source"),
         ([(1, "H(0,0).0")], r"must be \(at, source, destination, size\)"),
         (pd.DataFrame({"at": [1], "source": ["H(0,0).0"]}), "destination, size must be among them"),
+        *(
+            (
+                pd.DataFrame(
+                    {"at": [1], "source": "H(0,0).0", "destination": "H(1,0).0", "size": 8, name: "x"}
+                ),
+                text,
+            )
+            for name, text in (
+                ("Traffic", r"no column 'Traffic': allowed are at, .*, traffic; did you mean traffic\?"),
+                ("trafic", r"no column 'trafic': .*; did you mean traffic\?"),
+                ("comment", "no column 'comment': allowed are at, source, destination, size, traffic$"),
+                (3, "no column 3: allowed are"),
+            )
+        ),
+        (
+            pd.DataFrame({"at": [1], "Source": "H(0,0).0", "destination": "H(1,0).0", "size": 8}),
+            r"no column 'Source': .*; did you mean source\?",
+        ),
+        (
+            pd.DataFrame([[1, 1, "a", "b", 8]], columns=["at", "at", "source", "destination", "size"]),
+            "the column 'at' is there twice",
+        ),
         (7, "messages is int"),
         ("messages.csv", r"messages is str: must be .*; pandas\.read_csv reads a file"),
     ],
