@@ -323,3 +323,27 @@ def test_compare_has_no_nan_for_a_key_that_a_run_does_not_have(command: Command,
     ran = command("compare", "a", "b", "c")
     (row,) = [line for line in ran.out.splitlines() if line.startswith("│ measure.congestion_interval")]
     assert row.replace("│", "").split() == ["measure.congestion_interval", "-", "1", "ms", "7", "us"]
+
+
+@pytest.mark.usefixtures("real")
+def test_differences_name_entries_as_set_takes_them(small: Path, command: Command) -> None:
+    def entry(name: str, load: float = 0.1) -> str:
+        of_name = f'name = "{name}"\n' if name else ""
+        return f'[[traffic]]\n{of_name}pattern = "uniform"\nload = {load}\nmessage = "1 KiB"\n'
+
+    head = SMALL.partition("[[traffic]]")[0] + '[run]\nduration = "2 us"\n'
+    small.write_text(head + entry("base") + entry("in.cast") + entry(""))
+    for number, load in enumerate((0.2, 0.3)):
+        changes = [f"traffic.base.load={load}", f'traffic."in.cast".load={load}', f"traffic.2.load={load}"]
+        options = [part for change in changes for part in ("--set", change)]
+        assert command("run", small, *options, "--out", f"r{number}").code == 0
+    keys = ["traffic.base.load", 'traffic."in.cast".load', "traffic.2.load"]
+    found = json.loads(command("compare", "r0", "r1", "--json").out)["differences"]
+    assert found == {key: ["0.2", "0.3"] for key in keys}
+    # Experiments whose entries differ have numbers, since names would hide that.
+    small.write_text(head + entry("incast", 0.4))
+    assert command("run", small, "--out", "other").code == 0
+    found = json.loads(command("compare", "r0", "other", "--json").out)["differences"]
+    assert found["traffic.0.name"] == ["base", "incast"]
+    assert found["traffic.0.load"] == ["0.2", "0.4"]
+    assert found['traffic."in.cast".load'] == ["0.2", None]

@@ -165,9 +165,9 @@ def test_what_sets_differ_in_is_said(pair: Path, tmp_path: Path, command: Comman
     for folder, load in (("a", 0.3), ("b", 0.5)):
         command("run", pair, "--seeds", 2, "--set", f"traffic.all.load={load}", "--out", tmp_path / folder)
     ran = command("compare", tmp_path / "a", tmp_path / "b")
-    assert ran.out.splitlines()[:2] == ["A: a: traffic.0.load = 0.3", "B: b: traffic.0.load = 0.5"]
+    assert ran.out.splitlines()[:2] == ["A: a: traffic.all.load = 0.3", "B: b: traffic.all.load = 0.5"]
     found = json.loads(command("compare", tmp_path / "a", tmp_path / "b", "--json").out)
-    assert [one["settings"] for one in found["sets"]] == ["traffic.0.load = 0.3", "traffic.0.load = 0.5"]
+    assert [one["settings"] for one in found["sets"]] == ["traffic.all.load = 0.3", "traffic.all.load = 0.5"]
 
 
 def test_chance_is_called_so(pair: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -18,6 +20,8 @@ _IGNORED = ("title", "description", "sweep", "tune")
 """Sections that change nothing in a run."""
 _CHOICE = "congestion_control.algorithm"
 """The key that says which of its sibling sections counts."""
+_ENTRY = re.compile(r"^[^.\"]+\.\d+(?=\.)")
+"""An entry of a list at the top of an experiment, in a key: `traffic.1`."""
 MOST_IN_LABEL = 3
 """Keys that a label names."""
 
@@ -25,19 +29,48 @@ MOST_IN_LABEL = 3
 def differences(results: Sequence[Result | SweepResult]) -> pd.DataFrame:
     """The keys in which the experiments differ: a row for each, a column for each run.
 
+    Keys are as `--set` takes them, with the name of an entry of a list if it has the same one in all experiments.
     Values are as they would be written in the file; None where an experiment has no such key, or where the key
     belongs to an algorithm of congestion control that it does not use.
     """
     settings = [dict(_used(dict(_flat(tree, "")))) for tree in _trees(results)]
     keys = list(dict.fromkeys(key for one in settings for key in one))
+    names = _names(settings)
     rows = {}
     for key in keys:
         values = [one.get(key) for one in settings]
         if len({value for one, value in zip(settings, values, strict=True) if _counts(key, one)}) > 1:
-            rows[key] = [
+            rows[_named(key, names)] = [
                 value if _counts(key, one) else None for one, value in zip(settings, values, strict=True)
             ]
     return pd.DataFrame.from_dict(rows, orient="index", columns=range(len(results)), dtype=object)
+
+
+def _names(settings: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Names of entries of lists by the keys of these, `traffic.1`, if all experiments that have it agree.
+
+    Left out are names that `--set` does not take: numbers, and those that two entries of a list have.
+    """
+    found: dict[str, set[str | None]] = {}
+    for one in settings:
+        entries = dict.fromkeys(match[0] for key in one if (match := _ENTRY.match(key)))
+        for entry in entries:
+            found.setdefault(entry, set()).add(one.get(f"{entry}.name"))
+    names = {entry: name for entry, (name, *others) in found.items() if name and not others}
+    lists = Counter((entry.rpartition(".")[0], name) for entry, name in names.items())
+    return {
+        entry: _part(name)
+        for entry, name in names.items()
+        if lists[entry.rpartition(".")[0], name] == 1 and not name.isdigit() and '"' not in name
+    }
+
+
+def _named(key: str, names: Mapping[str, str]) -> str:
+    """A key with the name of its entry in place of the number."""
+    match = _ENTRY.match(key)
+    if match is None or match[0] not in names:
+        return key
+    return f"{match[0].rpartition('.')[0]}.{names[match[0]]}{key[match.end() :]}"
 
 
 def is_missing(value: object) -> bool:
