@@ -77,3 +77,12 @@ def test_values_of_the_environment_are_read(monkeypatch: pytest.MonkeyPatch, com
     monkeypatch.setenv("FABRICSIM_DEBUG", "nonsense")
     assert "FABRICSIM_DEBUG" in command("run", "absent.toml").err
     assert "pydantic" in sys.modules
+
+
+@pytest.mark.usefixtures("real")
+def test_a_seed_beyond_the_range_names_the_range(command: Command, small: Path) -> None:
+    ran = command("run", small, "--seed", 2**64 - 1)
+    assert ran.code == 2
+    assert "'--seed'" in ran.err
+    assert f"less than or equal to {2**63 - 1}" in " ".join(ran.err.replace("│", " ").split())
+    assert command("run", small, "--seed", 2**63 - 1, "--set", "run.duration=1 us").code == 0

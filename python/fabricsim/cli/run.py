@@ -37,7 +37,10 @@ from fabricsim.run import NotStoredError
 from fabricsim.run import run as run_experiment
 from fabricsim.spec import Experiment
 
-Seed = Annotated[int | None, typer.Option("--seed", min=0, help="As --set seed=N: of all that is drawn.")]
+Seed = Annotated[
+    int | None,
+    typer.Option("--seed", min=0, max=2**63 - 1, help="As --set seed=N: of all that is drawn."),
+]
 Threads = Annotated[
     int | None,
     typer.Option(
