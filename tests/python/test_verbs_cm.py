@@ -344,3 +344,46 @@ def test_only_comm_est_establishes() -> None:
 
     text = fs.verbs.run(None, {"H0": program}).values["H0"]
     assert text == "notify: IBV_EVENT_QP_FATAL: must be IBV_EVENT_COMM_EST"
+
+
+def test_an_end_accepts_once_and_creates_a_queue_pair_if_it_has_none() -> None:
+    def client(ctx: v.Context) -> bytes:
+        end = cm.CMID(ctx)
+        end.resolve_addr(cm.AddrInfo("H1", 5))
+        end.resolve_route()
+        end.create_qp()
+        ctx.recv_info("H1")
+        memory = end.reg_msgs(8)
+        end.post_recv(memory)
+        end.connect()
+        while end.event_channel.get_cm_event().event_type != cm.RDMA_CM_EVENT_ESTABLISHED:
+            pass
+        end.get_recv_comp()
+        return memory.read(8)
+
+    def server(ctx: v.Context) -> list[str]:
+        channel = cm.CMEventChannel(ctx)
+        listener = cm.CMID(channel)
+        listener.bind_addr(cm.AddrInfo(service=5))
+        listener.listen()
+        ctx.send_info("H0", None)
+        end = channel.get_cm_event().id
+        assert not end.qp
+        end.accept()
+        refused = []
+        for _ in range(2):
+            assert end.qp is not None
+            assert end.qp.qp_state == v.IBV_QPS_RTS
+            with pytest.raises(v.PyverbsUserError) as raised:
+                end.accept()
+            refused.append(str(raised.value))
+            if len(refused) == 1:
+                assert channel.get_cm_event().event_type == cm.RDMA_CM_EVENT_ESTABLISHED
+        memory = end.reg_msgs(8)
+        memory.write(b"12345678")
+        end.post_send(memory)
+        end.get_send_comp()
+        return refused
+
+    run = fs.verbs.run(None, {"H0": client, "H1": server})
+    assert run.values == {"H0": b"12345678", "H1": ["accept: the request was accepted already"] * 2}

@@ -169,7 +169,7 @@ class CMID(AlternatePaths):
         self._peer: dict[str, int] = {}
         self.route: PathRecord | None = None
         self._service: int | None = None
-        self._param = ConnParam()
+        self._param, self._is_accepted = ConnParam(), False
         self._reply = b""
 
     def resolve_addr(self, address: AddrInfo) -> None:
@@ -251,16 +251,18 @@ class CMID(AlternatePaths):
         self._state.ends[self._number] = self
 
     def accept(self, param: ConnParam | None = None) -> None:
-        """Accepts a request: brings the queue pair to RTS and sends the reply.
+        """Accepts a request: creates a queue pair if there is none, brings it to RTS and sends the reply.
 
         `ESTABLISHED` follows at both ends; with datagrams at the other end alone.
         """
         if self._number is None:
             raise PyverbsUserError("accept: the end is that of no request")
+        if self._is_accepted:
+            raise PyverbsUserError("accept: the request was accepted already")
         if self.qp is None:
             self.create_qp()
         assert self.qp is not None
-        self._param = param or ConnParam()
+        self._param, self._is_accepted = param or ConnParam(), True
         if self._is_datagram:
             reply = (_VALID, self.qp.qp_num, RDMA_UDP_QKEY)
             self.context.call(self._adapter.answer, self._number, reply, self._param.private_data)
