@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from unittest.mock import patch
 
 import fake_native
 import pytest
@@ -53,7 +52,9 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of each kind, as Fabricsim leaves it."""
     root = tmp_path_factory.mktemp("whole")
     (root / "e.toml").write_text(SMALL)
-    with patch.dict(sys.modules, {"fabricsim._native": fake_native}):
+    # `patch.dict` would forget modules that are imported meanwhile, and pandas cannot be loaded twice.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "fabricsim._native", fake_native)
         fs.run(root / "e.toml", out=root / "run")
         fs.sweep(root / "e.toml", vary={LOAD: [0.1, 0.2, 0.3]}, jobs=1, out=root / "sweep")
         killed(root)
