@@ -118,12 +118,6 @@ impl Experiment {
         let has_errors = self.links.errors == LinkErrors::Lose || self.switch.bit_error_rate > 0.0;
         !self.faults.plan.is_empty() || self.switch.has_lifetimes() || has_errors
     }
-
-    /// True if packets may be lost in the network or at their receivers.
-    pub fn loses_packets(&self) -> bool {
-        let queue_pairs_lose = self.queue_pairs.as_ref().is_some_and(|queue_pairs| queue_pairs.loss > 0.0);
-        self.network_loses_packets() || self.transport.loss > 0.0 || queue_pairs_lose
-    }
 }
 
 const fn one() -> u64 {

@@ -61,9 +61,7 @@ def perftest(
         ),
     ] = None,
     set: Set = None,
-    client: Annotated[
-        str | None, typer.Option("--client", metavar="HOST", help="By default the first.")
-    ] = None,
+    client: Annotated[str | None, typer.Option(metavar="HOST", help="By default the first.")] = None,
     server: Annotated[
         str | None, typer.Option("--server", metavar="HOST", help="By default the second.")
     ] = None,

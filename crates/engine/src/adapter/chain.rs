@@ -12,7 +12,7 @@ mod waits;
 use std::sync::Arc;
 
 use fabricsim_fabric::{Features, Outbox, PartitionContext, VlTurns};
-use fabricsim_model::{ExtensionHeaders, LossCause, NullObserver, Observer, Packet, PacketKind};
+use fabricsim_model::{ExtensionHeaders, LossCause, Observer, Packet, PacketKind};
 use fabricsim_routing::RoutingFunction;
 use fabricsim_units::{HostId, Time};
 use fabricsim_workload::{Message, Source};
@@ -293,9 +293,8 @@ impl Chain {
     ) -> Time {
         let Some(pacing) = &self.pacing else { return Time::ZERO };
         let mut pacing = pacing.clone();
-        let allowed = messages.map(|m| pacing.allowed_at((m.destination, m.stream), now, &mut NullObserver));
-        // The time at which an acknowledgement opens a full window is not known.
-        allowed.filter(|&at| at < Time::MAX).max().unwrap_or_default().saturating_sub(now)
+        let until = messages.map(|m| pacing.rate_limited_until((m.destination, m.stream), now));
+        until.max().unwrap_or_default().saturating_sub(now)
     }
 
     /// True if every request is answered, and every notification sent.

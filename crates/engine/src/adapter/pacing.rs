@@ -114,8 +114,16 @@ impl Pacing {
         }
     }
 
-    /// Returns the earliest time at which the next packet of a flow may be sent; [`Time::MAX`] if that has to wait for an
-    /// acknowledgement.
+    /// Time up to which a flow is rate-limited. A full window does not count: the time of the acknowledgement that it waits for is not known.
+    pub(crate) fn rate_limited_until(&mut self, (destination, stream): (HostId, u16), now: Time) -> Time {
+        if destination.group().is_some() {
+            return now;
+        }
+        self.pacer.allowed_at(self.key(destination, stream), now)
+    }
+
+    /// Returns the earliest time at which the next packet of a flow may be sent. With a full window it is that at which its packets in flight
+    /// count as lost, unless an acknowledgement comes.
     #[inline]
     pub(crate) fn allowed_at<B: Observer>(
         &mut self,

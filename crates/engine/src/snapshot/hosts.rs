@@ -1,4 +1,4 @@
-use fabricsim_model::{NullObserver, Observer};
+use fabricsim_model::Observer;
 use fabricsim_units::{HostId, Time};
 use fabricsim_workload::Message;
 
@@ -97,11 +97,10 @@ fn messages(adapter: &Adapter) -> Vec<PendingMessage> {
     }
 }
 
-/// Flows with full windows do not count: the time of the acknowledgement that they wait for is not known.
 fn rate_limited_until(adapter: &Adapter, now: Time) -> Option<Time> {
     let mut pacing = adapter.chain.pacing.clone()?;
-    let allowed = messages(adapter)
+    let until = messages(adapter)
         .into_iter()
-        .map(|message| pacing.allowed_at((message.destination, message.stream), now, &mut NullObserver));
-    allowed.filter(|&until| until > now && until < Time::MAX).max()
+        .map(|message| pacing.rate_limited_until((message.destination, message.stream), now));
+    until.filter(|&until| until > now).max()
 }
