@@ -192,20 +192,26 @@ struct Common<'a> {
     has_small_links: bool,
 }
 
-fn entities(common: &Common<'_>, places: &[PortPlan], ports: Ports, sources: &mut [Option<Source>]) -> Parts {
-    let Common { experiment, graph, rules, .. } = *common;
-    let lanes = usize::from(experiment.switch.virtual_lanes);
+/// Parts without switches and adapters, with room for them.
+fn without_entities(common: &Common<'_>, places: &[PortPlan], ports: Ports) -> Parts {
     let hosts = places.iter().filter(|place| matches!(place.node, Node::Host(_))).count();
-    let switches =
-        numbered(places).filter(|(_, place, own)| own.0 == 0 && !matches!(place.node, Node::Host(_)));
-    let mut parts = Parts {
-        switches: Table::new(Vec::with_capacity(switches.count())),
+    let of_switches = numbered(places).filter(|(_, place, _)| matches!(place.node, Node::Switch(_)));
+    let switches = of_switches.filter(|(.., own)| own.0 == 0).count();
+    let switch = &common.experiment.switch;
+    Parts {
+        switches: Table::new(Vec::with_capacity(switches)),
         adapters: Vec::with_capacity(hosts),
         owners: Table::new(Vec::with_capacity(places.len())),
         ports,
-        switch_errors: SwitchErrors::new(experiment.seed, experiment.switch.bit_error_rate),
+        switch_errors: SwitchErrors::new(common.experiment.seed, switch.bit_error_rate),
         p_keys: common.keys.map(Arc::clone),
-    };
+    }
+}
+
+fn entities(common: &Common<'_>, places: &[PortPlan], ports: Ports, sources: &mut [Option<Source>]) -> Parts {
+    let Common { experiment, graph, rules, .. } = *common;
+    let lanes = usize::from(experiment.switch.virtual_lanes);
+    let mut parts = without_entities(common, places, ports);
     for (port, place, own) in numbered(places) {
         match place.node {
             Node::Switch(id) => {

@@ -56,10 +56,7 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
             queue_pairs: prepared.experiment.queue_pairs.is_some().then(|| queue_pairs::counts(&pairs)),
             ..measured
         };
-        let recorder = recorder(session.into_engine());
-        // Names of a large network take as much memory as its packets do, which are not there any more.
-        let names = recording::names(&prepared);
-        let report = recorder.report(&names, &measured);
+        let (report, names) = report(session.into_engine(), &prepared, &measured);
         let silence = watch
             .is_silent
             .then(|| format!("stalled: {} packets in flight, no cyclic dependency", totals.in_flight));
@@ -173,6 +170,17 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
 }
 
 /// The recorders of all partitions as one.
+/// Names of a large network take as much memory as its packets do, which are not there any more.
+fn report<B: Recording>(
+    engine: Engine<B>,
+    prepared: &Prepared,
+    measured: &measure::Outcome,
+) -> (measure::Report, measure::Names) {
+    let recorder = recorder(engine);
+    let names = recording::names(prepared);
+    (recorder.report(&names, measured), names)
+}
+
 fn recorder<B: Recording>(engine: Engine<B>) -> measure::Recorder {
     let mut recorders = engine.finish().into_iter().map(Recording::into_recorder);
     let merged = recorders.next().map(|first| {
