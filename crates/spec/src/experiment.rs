@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Adapter, Capture, CongestionControl, Faults, Host, Job, LinkErrors, Links, Measure, Mpi, MulticastGroup,
-    Partition, QueuePairs, Routing, RoutingEngine, Run, SubnetManager, Sweep, Switch, Switches, Topology,
-    Traffic, Transport, Tune,
+    Adapter, Capture, CongestionControl, Faults, Host, Job, Links, Measure, Mpi, MulticastGroup, Partition,
+    QueuePairs, Routing, RoutingEngine, Run, SubnetManager, Sweep, Switch, Switches, Topology, Traffic,
+    Transport, Tune,
 };
 
 /// One experiment: a network, its traffic, and the measurement.
@@ -111,12 +111,6 @@ impl Experiment {
         };
         let are_of_paths = path_sls.is_some() || matches!(engine, Some(Dfsssp | Lash | Nue | Torus2Qos));
         Some(if are_of_paths { 1 } else { number })
-    }
-
-    /// True if packets may be lost in the network: by failures of the plan, by their lifetimes, or by bit errors.
-    pub fn network_loses_packets(&self) -> bool {
-        let has_errors = self.links.errors == LinkErrors::Lose || self.switch.bit_error_rate > 0.0;
-        !self.faults.plan.is_empty() || self.switch.has_lifetimes() || has_errors
     }
 }
 
