@@ -225,7 +225,7 @@ impl Model<'_> {
                 us(self.costs.poll) / POLL_BATCH as f64 + us(self.costs.post_receive),
             ));
         }
-        // Of the sleep of the sender, see below.
+        // Whether the sender sleeps is decided with the other stages, below.
         let one = Options { quantity: Quantity::Latency, waiting: Waiting::Busy, ..*self.options };
         let alone = Model { options: &one, ..*self }.latency().value;
         if of_read {
