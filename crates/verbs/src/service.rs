@@ -181,9 +181,13 @@ impl Receiving {
         }
     }
 
-    /// True if it has refused a request for good.
+    /// True if it has refused a request for good, or could not use the memory of a receive request.
     pub(crate) fn is_broken(&self) -> bool {
-        self.reliable().is_some_and(Responder::is_broken)
+        match self {
+            Self::Reliable(responder) => responder.is_broken(),
+            Self::Connection(responder) => responder.is_broken(),
+            Self::Datagram(responder) => responder.is_broken(),
+        }
     }
 
     /// Brings it into the error state.

@@ -141,6 +141,8 @@ class Context(ProgramContext):
     def set_cm_options(self, response_timeout: int = 20, retries: int = 15, time_wait: int = 16) -> None:
         """Sets time-outs of communication management, of the host, before its first connection.
 
+        The first two are those of the connections that the host requests, at both ends: the REQ carries them.
+
         Args:
             response_timeout: time for an answer, 4.096 us x 2^n.
             retries: retransmissions, 0 to 15.

@@ -138,7 +138,7 @@ impl Device {
         self.respond(index, of_packet, now, |responder, reports| {
             let datagram = responder.receive(headers, length, grh.is_some(), reports);
             datagram.map(|(received, sender)| {
-                reports.put_route_header(grh);
+                reports.put_route_header(grh.filter(|_| received.status == Status::Success));
                 reports.end(received);
                 (sender, grh.is_some())
             })

@@ -1,7 +1,7 @@
 //! Packets that leave the adapter: whose turn it is, and when their data has been fetched from memory.
 
 use fabricsim_protocols::infiniband::{
-    MigrationState, Packet, PacketSize, QueuePairState, Responder, Status,
+    MigrationState, Packet, PacketSize, QueuePairState, Remote, Responder, Status,
 };
 use fabricsim_units::Time;
 use fabricsim_wire::headers::{NakCode, Operands, Syndrome};
@@ -121,12 +121,13 @@ impl Device {
         qp.answers = Stage::Idle;
         let address = qp.attributes.address?;
         let responder = qp.responder.as_mut().and_then(Receiving::reliable_mut)?;
-        let (next, place) = responder.peek_with_place()?;
-        let of_key = (place.r_key.0, (place.va, u64::from(next.length)));
-        let may_be_read = |memory: &Memory| {
-            memory.allows_remote((qp.pd, qp.number), of_key.0, of_key.1, AccessFlags::REMOTE_READ)
+        let may_be_read = |(place, length): (Remote, u32)| {
+            let range = (place.va, u64::from(length));
+            let of = (qp.pd, qp.number);
+            self.memory.allows_remote(of, place.r_key.0, range, AccessFlags::REMOTE_READ)
         };
-        let is_refused = next.length > 0 && !may_be_read(&self.memory);
+        let data = responder.peek_data().filter(|&(_, length)| length > 0);
+        let is_refused = data.is_some_and(|data| !may_be_read(data));
         if is_refused {
             responder.refuse_data();
         }
@@ -255,8 +256,8 @@ impl Device {
     fn list_answer(&mut self, index: u32) {
         let Some(qp) = &mut self.qps[index as usize] else { return };
         qp.answers = Stage::Listed;
-        let has_data = reliable(qp).and_then(Responder::peek_size).is_some_and(|packet| packet.length > 0);
-        if has_data {
+        let data = reliable(qp).and_then(Responder::peek_data);
+        if data.is_some_and(|(_, length)| length > 0) {
             self.listed.push_back((index, Side::Answer));
         } else {
             self.answering.push_back(index);
@@ -318,14 +319,15 @@ impl Device {
         if qp.answers != Stage::Idle {
             return;
         }
-        let Some((packet, place)) = reliable(qp).and_then(Responder::peek_with_place) else { return };
+        let Some(responder) = reliable(qp).filter(|responder| responder.answers() > 0) else { return };
         let since = qp.answer_times.front().copied().unwrap_or(now);
-        let ready = if packet.length == 0 {
-            since
-        } else {
-            let work = self.costs.packet.max(self.costs.fetch(0, packet.length));
-            let since = self.translations.known(since, [(place.va, packet.length)].into_iter());
-            self.fetch(since, work) + self.costs.payload_fetch
+        let ready = match responder.peek_data() {
+            Some((place, length)) if length > 0 => {
+                let work = self.costs.packet.max(self.costs.fetch(0, length));
+                let since = self.translations.known(since, [(place.va, length)].into_iter());
+                self.fetch(since, work) + self.costs.payload_fetch
+            }
+            _ => since,
         };
         if ready <= now {
             self.list_answer(index);

@@ -141,6 +141,47 @@ fn datagrams_name_their_ends() {
     );
 }
 
+/// A receive request whose memory was deregistered ends with an error, and its queue pair with it: before the message comes, and between its packets. The
+/// sender does not know.
+#[test]
+fn memory_that_is_withdrawn_ends_the_receiving_queue_pair() {
+    let cases = [
+        (QueuePairKind::Uc, 900, 0),
+        (QueuePairKind::Uc, 8000, 145),
+        (QueuePairKind::Ud, 900, 0),
+        (QueuePairKind::Ud, 0, 0),
+    ];
+    for (kind, length, at) in cases {
+        let mut pair = Pair::new(Costs::LEAST);
+        let [a, b] = ends(&mut pair, kind);
+        pair.devices[0].write_memory(a.mr, 0, &[7; 8000]).unwrap();
+        receive(&mut pair, &b, 1, 0, 9000);
+        receive(&mut pair, &b, 2, 0, 9000);
+        let mut request = SendRequest::send(5, sge(&a, 0, length));
+        if kind == QueuePairKind::Ud {
+            let ah = pair.devices[0].create_ah(a.pd, HostId(1)).unwrap();
+            request = request.with_receiver(datagram(ah, &b));
+        }
+        pair.devices[0].post_send(a.qp, request, Time::ZERO).unwrap();
+        pair.run(Time::ns(at));
+        pair.devices[1].dereg_mr(b.mr).unwrap();
+        pair.run(Time::ms(1));
+        let what = format!("{kind:?}, {length} B");
+        assert_eq!(pair.poll(0, a.cq)[0].status, Status::Success, "{what}");
+        let is_written = length > 0;
+        let found: Vec<_> = pair.poll(1, b.cq).iter().map(|done| (done.wr_id, done.status)).collect();
+        let (first, second) = if is_written {
+            (Status::LocalProtection, vec![(2, Status::Flushed)])
+        } else {
+            // Nothing is written: the message is received.
+            (Status::Success, vec![])
+        };
+        assert_eq!(found, [vec![(1, first)], second].concat(), "{what}");
+        let state = if is_written { QueuePairState::Error } else { QueuePairState::ReadyToSend };
+        assert_eq!(pair.devices[1].state(b.qp).unwrap(), state, "{what}");
+    }
+}
+
 /// A datagram is dropped silently: for another queue key, without a receive request, and for one that is too short.
 #[test]
 fn datagrams_that_do_not_fit_are_counted() {

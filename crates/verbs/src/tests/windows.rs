@@ -70,6 +70,31 @@ fn what_a_window_does_not_allow_writes_nothing() {
     }
 }
 
+/// A window that is invalidated between the packets of a WRITE: the rest of it is refused, as with a wrong key.
+#[test]
+fn a_window_that_is_invalidated_ends_the_write_that_uses_it() {
+    let mut bench = bench(Costs::LEAST);
+    let [a, b] = bench.ends;
+    bench.mr = bench.pair.devices[1].reg_mr(b.pd, 8000, AccessFlags(0x11)).unwrap();
+    bench.address = bench.pair.devices[1].address(bench.mr).unwrap();
+    let mw = bench.window();
+    let binding = bench.binding(0, 8000, WRITE);
+    let key = bench.bind(mw, binding);
+    bench.run();
+    let at = Remote { va: bench.address, r_key: key };
+    bench.post(SendRequest::write(9, sge(&a, 0, 8000), at));
+    let until = bench.pair.now + Time::ns(145);
+    bench.pair.run(until);
+    bench.local(LocalRequest::new(51, LocalOperation::Invalidate(key)));
+    bench.run();
+    assert_eq!(bench.statuses(0)[0].1, Status::RemoteAccess);
+    assert_eq!(bench.pair.devices[1].async_event(), Some(AsyncEvent::QueuePairAccess(b.qp)));
+    let bytes = bench.pair.devices[1].read_memory(bench.mr, 0, 8000).unwrap();
+    let written = bytes.iter().filter(|&&byte| byte == 1).count();
+    assert!(written > 0 && written < 8000 && written.is_multiple_of(1024), "{written}");
+    assert!(bytes[written..].iter().all(|&byte| byte == 0));
+}
+
 /// A window of type 2 gives access to the queue pair of its bind only, one of type 1 to all of its domain.
 #[test]
 fn a_window_of_type_2_belongs_to_its_queue_pair() {

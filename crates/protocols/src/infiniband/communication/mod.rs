@@ -29,9 +29,10 @@ pub use resolution::{SIDR_REJECTED, SIDR_UNSUPPORTED, SIDR_VALID};
 /// Settings of a manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ManagerOptions {
-    /// Time for the answer to a message: 4.096 us x 2^n, n from 0 to 31.
+    /// Time for the answer to a message: 4.096 us x 2^n, n from 0 to 31. The REQ carries it, so it holds at both ends of the connections that this port
+    /// requests.
     pub response_timeout: u8,
-    /// Retransmissions of a message without answer, 0 to 15.
+    /// Retransmissions of a message without answer, 0 to 15; the REQ carries them, too.
     pub retries: u8,
     /// Time for which an ended connection is remembered (TimeWait): 4.096 us x 2^n.
     pub time_wait: u8,
@@ -42,6 +43,13 @@ impl Default for ManagerOptions {
     fn default() -> Self {
         Self { response_timeout: 20, retries: 15, time_wait: 16 }
     }
+}
+
+/// How long one end of a connection waits for answers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Patience {
+    response_timeout: u8,
+    retries: u8,
 }
 
 /// One end of a connection.
@@ -60,6 +68,8 @@ struct Connection {
     /// The last message, which is retransmitted if it is not answered, or if the message that it answers comes again.
     last: Option<CmMad>,
     retries: u8,
+    /// What its REQ says, for both ends: the time of an answer as a power of two, and retransmissions of a message without one.
+    patience: Patience,
     /// The latest alternate path, if there was one.
     path: Option<Box<PathLoad>>,
 }
@@ -145,6 +155,10 @@ impl Manager {
                 transaction,
                 last: None,
                 retries: self.options.retries,
+                patience: Patience {
+                    response_timeout: self.options.response_timeout,
+                    retries: self.options.retries,
+                },
                 path: None,
             },
         );
@@ -250,7 +264,7 @@ impl Manager {
             if let Some(mad) = last.filter(|_| !self.mutated(Mutation::NeverRetransmit)) {
                 out.send(peer, mad);
             }
-            out.timer(id, Some(self.options.response_timeout));
+            out.timer(id, Some(connection.patience.response_timeout));
             return;
         }
         match connection.state {
@@ -292,14 +306,13 @@ impl Manager {
 
     /// Sends a message of a connection. If an answer is awaited, it is retransmitted without one.
     fn say(&mut self, id: CommId, message: &CmMessage, awaits: bool, out: &mut impl CmOutbox) {
-        let (retries, code) = (self.options.retries, self.options.response_timeout);
         let Some(connection) = self.connections.get_mut(&id) else { return };
         // Every message fits its datagram.
         let Ok(mad) = CmMad::new(connection.transaction, message) else { return };
         connection.last = Some(mad);
-        connection.retries = retries;
+        connection.retries = connection.patience.retries;
         out.send(connection.peer, mad);
-        out.timer(id, awaits.then_some(code));
+        out.timer(id, awaits.then_some(connection.patience.response_timeout));
     }
 
     /// Ends a connection that was established: it is remembered for a time.

@@ -4,7 +4,7 @@ use fabricsim_wire::ids::{CommId, Lid, Qpn, TransactionId};
 use fabricsim_wire::mad::cm::{CmMad, CmMessage, Drep, Dreq, Mra, Rej, RejReason, Rep, Req};
 
 use super::mutation::Mutation;
-use super::{CmEvent, CmOutbox, CmState, Connection, Manager};
+use super::{CmEvent, CmOutbox, CmState, Connection, Manager, Patience};
 
 impl Manager {
     /// A datagram has arrived from a port. What fits no connection is ignored, or answered where the specification requires it.
@@ -69,6 +69,9 @@ impl Manager {
             return;
         }
         let id = self.new_id();
+        // As Linux' ib_cm: the requester says how long its answers take, and how often a message is retransmitted.
+        let patience =
+            Patience { response_timeout: req.local_cm_response_timeout, retries: req.max_cm_retries };
         self.connections.insert(
             id,
             Connection {
@@ -80,7 +83,8 @@ impl Manager {
                 is_active: false,
                 transaction,
                 last: None,
-                retries: self.options.retries,
+                retries: patience.retries,
+                patience,
                 path: None,
             },
         );
@@ -97,7 +101,6 @@ impl Manager {
 
     /// The peer needs more time.
     fn delayed(&mut self, from: Lid, mra: &Mra, out: &mut impl CmOutbox) {
-        let retries = self.options.retries;
         let Some(id) = self.find(from, mra.remote_comm_id) else { return };
         let is_ignored = self.mutated(Mutation::IgnoreMra);
         let Some(connection) = self.connections.get_mut(&id) else { return };
@@ -108,7 +111,7 @@ impl Manager {
             _ => return,
         };
         if connection.state == awaited && !is_ignored {
-            connection.retries = retries;
+            connection.retries = connection.patience.retries;
             out.timer(id, Some(mra.service_timeout));
         }
     }

@@ -125,6 +125,27 @@ fn a_connection_is_established_and_released() {
     assert!(two.ends.iter().all(Manager::is_empty));
 }
 
+/// The passive end waits for the RTU as long as the REQ says, and retransmits its REP as often, whatever its own settings.
+#[test]
+fn the_request_says_how_long_the_passive_end_waits() {
+    let mut two = Two::new();
+    let own = ManagerOptions { response_timeout: 9, retries: 6, time_wait: 7 };
+    two.ends[1] = Manager::new(own, 200);
+    two.ends[1].listen(SERVICE).unwrap();
+    two.request(7);
+    two.deliver();
+    let [CmEvent::Requested(b, ..)] = two.events(1)[..] else { panic!("no request") };
+    two.ends[1].accept(b, Rep { local_qpn: Qpn(9), ..Rep::default() }, &mut two.outs[1]).unwrap();
+    for _ in 0..3 {
+        two.ends[1].expire(b, &mut two.outs[1]);
+    }
+    let names: Vec<_> = two.outs[1].sent.iter().map(|(_, mad)| name(mad)).collect();
+    assert_eq!(names, ["REP", "REP", "REP", "REJ"]);
+    let timers: Vec<_> = two.outs[1].timers.iter().map(|&(_, code)| code).collect();
+    assert_eq!(timers, [Some(5), Some(5), Some(5), None, None]);
+    assert_eq!(two.events(1), [CmEvent::Unreachable(b)]);
+}
+
 #[test]
 fn requests_are_refused_with_a_reason() {
     let mut two = Two::new();

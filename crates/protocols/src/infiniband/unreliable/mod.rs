@@ -40,7 +40,7 @@ pub enum UnreliablePostError {
 pub struct UnreliableCounters {
     /// Messages executed.
     pub messages: u64,
-    /// Messages of which packets were executed, and that do not end: a packet was lost, or does not fit.
+    /// Messages that do not end: a packet was lost, or does not fit, or the memory of the receive request may not be used any more.
     pub aborted: u64,
     /// Gaps in the packet numbers, including packets that come again or late.
     pub gaps: u64,

@@ -98,6 +98,11 @@ impl UcResponder {
         }
     }
 
+    /// True if the memory of a receive request could not be used: the queue pair is in the error state.
+    pub fn is_broken(&self) -> bool {
+        self.is_broken
+    }
+
     /// Brings the queue pair into the error state. A receive request that a message has taken ends as flushed; the driver ends the others.
     pub fn flush(&mut self, out: &mut impl ResponderOutbox) {
         self.is_broken = true;
@@ -159,7 +164,10 @@ impl UcResponder {
             return;
         }
         if length > 0 && !out.allows_receive(offset, length) {
-            self.abort();
+            self.message = None;
+            self.counters.aborted += 1;
+            self.is_broken = true;
+            out.complete(unwritable(headers, receive));
             return;
         }
         out.place(Placement::Receive { id: receive.id, offset }, length);
@@ -205,6 +213,13 @@ impl UcResponder {
             out.complete(received(headers, receive, whole, true));
         }
     }
+}
+
+/// The end of a receive request whose memory may not be used any more: the queue pair goes to the error state, as one of a reliable connection does
+/// (class A of the responder's errors; the kernel's software adapter, rxe).
+pub(super) fn unwritable(headers: &Headers, receive: Receive) -> Received {
+    let (status, extra, solicited) = (Status::LocalProtection, Extra::None, headers.bth.solicited);
+    Received { id: receive.id, status, length: 0, extra, is_write: false, solicited }
 }
 
 /// The end of a receive request.

@@ -3,6 +3,7 @@
 use fabricsim_wire::headers::{Address, Headers, Operands, Operation, Service};
 use fabricsim_wire::ids::{PKey, Qpn};
 
+use super::receive_connection::unwritable;
 use super::{UdOptions, UnreliableCounters};
 use crate::infiniband::{Extra, Placement, Receive, Received, ResponderOutbox, Status};
 
@@ -90,6 +91,14 @@ impl UdResponder {
             self.spare = Some(receive);
             return None;
         }
+        let first = if has_grh { 0 } else { GRH_BYTES };
+        let is_written = length > 0 || has_grh;
+        if is_written && !out.allows_receive(first, whole - first) {
+            counters.aborted += 1;
+            self.is_broken = true;
+            let received = unwritable(headers, receive);
+            return Some(ReceivedDatagram { received, source: deth.src_qp, has_grh: false });
+        }
         counters.messages += 1;
         out.place(Placement::Receive { id: receive.id, offset: GRH_BYTES }, length);
         let extra = match headers.operands {
@@ -99,6 +108,11 @@ impl UdResponder {
         let (status, solicited) = (Status::Success, bth.solicited);
         let received = Received { id: receive.id, status, length: whole, extra, is_write: false, solicited };
         Some(ReceivedDatagram { received, source: deth.src_qp, has_grh })
+    }
+
+    /// True if the memory of a receive request could not be used: the queue pair is in the error state.
+    pub fn is_broken(&self) -> bool {
+        self.is_broken
     }
 
     /// Brings the queue pair into the error state. Returns the receive request that it has taken, which ends as flushed.
