@@ -61,11 +61,11 @@ impl Waiting {
     }
 }
 
-/// All queues but those that wait for a host, and the room in buffers: what is not held by such a queue.
+/// All queues but those that wait for a host, and the buffers that they wait for.
 struct Waits {
     queues: Vec<Waiting>,
-    /// By buffer; `None` for those without a waiting queue.
-    room: Vec<Option<u32>>,
+    /// Buffers with their capacities, once for each queue that waits for them: in a large network few do.
+    awaited: Vec<(Buffer, u32)>,
     /// Copies in such queues of each packet that has copies.
     copies: Vec<u32>,
 }
@@ -73,11 +73,8 @@ struct Waits {
 /// Packets that can never move again; `None` if all can move some day.
 pub fn find_deadlock(snapshot: &Snapshot) -> Option<Deadlock> {
     let inputs = snapshot.sending_ports * snapshot.lane_count;
-    let mut waits = Waits {
-        queues: Vec::new(),
-        room: vec![None; inputs + snapshot.staging_buffers],
-        copies: vec![0; snapshot.shared_packets],
-    };
+    let mut waits =
+        Waits { queues: Vec::new(), awaited: Vec::new(), copies: vec![0; snapshot.shared_packets] };
     for queue in &snapshot.queues {
         gather(snapshot, queue, inputs, &mut waits);
     }
@@ -90,12 +87,12 @@ pub fn find_deadlock(snapshot: &Snapshot) -> Option<Deadlock> {
     Some(Deadlock { cycle: follow(&stuck, first), buffers: stuck.len() })
 }
 
-/// Adds a queue, and the room in the buffers that its head could go to. Staging buffers come after the `inputs`.
+/// Adds a queue, and the buffers that its head could go to. Staging buffers come after the `inputs`.
 fn gather(snapshot: &Snapshot, queue: &Queue, inputs: usize, waits: &mut Waits) {
     let of_input = queue.input as usize * snapshot.lane_count + queue.lane.index();
     let (buffer, first_need, needs, blocks) = match queue.place {
         BufferKind::BeforeStaging { buffer, capacity } => {
-            waits.room[inputs + buffer].get_or_insert(capacity);
+            waits.awaited.push((inputs + buffer, capacity));
             (of_input, inputs + buffer, 1, queue.head_blocks)
         }
         BufferKind::Input | BufferKind::Staged(_) if queue.to_host => return,
@@ -103,7 +100,7 @@ fn gather(snapshot: &Snapshot, queue: &Queue, inputs: usize, waits: &mut Waits) 
             let next = queue.output as usize * snapshot.lane_count;
             let lanes = snapshot.ahead(queue);
             for lane in lanes {
-                waits.room[next + lane.lane.index()].get_or_insert(lane.capacity);
+                waits.awaited.push((next + lane.lane.index(), lane.capacity));
             }
             let own = if let BufferKind::Staged(buffer) = queue.place { inputs + buffer } else { of_input };
             // A lane that is paused opens for packets of any size at once.
@@ -124,6 +121,39 @@ fn gather(snapshot: &Snapshot, queue: &Queue, inputs: usize, waits: &mut Waits) 
     waits.queues.push(Waiting { blocked, buffer, holds, copies, first_need, needs, blocks });
 }
 
+/// "No buffer that a queue waits for" in [`Places::own`].
+const NOT_AWAITED: u32 = u32::MAX;
+
+/// The awaited buffers by number, in ascending order: their room, and the numbers of those that each queue is in and waits for.
+struct Places {
+    /// What is not held by a queue.
+    room: Vec<u32>,
+    /// By queue: the buffer that it is in, or [`NOT_AWAITED`].
+    own: Vec<u32>,
+    /// By queue: the first buffer that it waits for. Its others have the numbers after that.
+    first_need: Vec<u32>,
+}
+
+impl Places {
+    fn new(queues: &[Waiting], mut awaited: Vec<(Buffer, u32)>) -> Self {
+        awaited.sort_by_key(|&(buffer, _)| buffer);
+        awaited.dedup_by_key(|&mut (buffer, _)| buffer);
+        let number = |of: Buffer| {
+            awaited.binary_search_by_key(&of, |&(buffer, _)| buffer).map_or(NOT_AWAITED, |place| place as u32)
+        };
+        Self {
+            own: queues.iter().map(|queue| number(queue.buffer)).collect(),
+            first_need: queues.iter().map(|queue| number(queue.first_need)).collect(),
+            room: awaited.iter().map(|&(_, capacity)| capacity).collect(),
+        }
+    }
+
+    /// Room in the buffer that a queue is in, if a queue waits for it.
+    fn room_of(&mut self, queue: usize) -> Option<&mut u32> {
+        self.room.get_mut(self.own[queue] as usize)
+    }
+}
+
 /// The queues that wait for each buffer, in one list; where the part of each buffer starts, and at last its end.
 struct Waiters {
     start: Vec<u32>,
@@ -131,14 +161,17 @@ struct Waiters {
 }
 
 impl Waiters {
-    fn new(queues: &[Waiting], buffers: usize) -> Self {
+    fn new(queues: &[Waiting], places: &Places) -> Self {
+        let needs = |(queue, &first): (&Waiting, &u32)| first as usize..first as usize + queue.needs;
+        let all = || queues.iter().zip(&places.first_need).map(needs);
+        let buffers = places.room.len();
         let mut start = vec![0; buffers + 1];
-        queues.iter().flat_map(Waiting::needs).for_each(|need| start[need + 1] += 1);
+        all().flatten().for_each(|need| start[need + 1] += 1);
         (0..buffers).for_each(|buffer| start[buffer + 1] += start[buffer]);
         let mut list = vec![0; start[buffers] as usize];
         // Each part fills from its end, where that of the next buffer starts: then its end is its start.
-        for (i, queue) in queues.iter().enumerate().rev() {
-            for need in queue.needs() {
+        for (i, needs) in all().enumerate().rev() {
+            for need in needs {
                 start[need + 1] -= 1;
                 list[start[need + 1] as usize] = i as u32;
             }
@@ -148,7 +181,7 @@ impl Waiters {
         Self { start, queues: list }
     }
 
-    fn of(&self, buffer: Buffer) -> &[u32] {
+    fn of(&self, buffer: usize) -> &[u32] {
         &self.queues[self.start[buffer] as usize..self.start[buffer + 1] as usize]
     }
 }
@@ -172,37 +205,38 @@ impl Waits {
 
     /// Those queues that no spreading of liveness reaches.
     fn stuck(self) -> Vec<Waiting> {
-        let Self { queues, mut room, mut copies } = self;
-        let waiters = Waiters::new(&queues, room.len());
-        for queue in &queues {
+        let Self { queues, awaited, mut copies } = self;
+        let mut places = Places::new(&queues, awaited);
+        let waiters = Waiters::new(&queues, &places);
+        for (i, queue) in queues.iter().enumerate() {
             let mut held = queue.holds;
             for copy in &queue.copies {
                 held += if copies[copy.packet] == 0 { copy.blocks } else { 0 };
                 copies[copy.packet] += 1;
             }
-            if let Some(room) = &mut room[queue.buffer] {
+            if let Some(room) = places.room_of(i) {
                 *room -= held;
             }
         }
         let mut live = vec![false; queues.len()];
-        let mut changed: VecDeque<Buffer> =
-            (0..room.len()).filter(|&buffer| room[buffer].is_some()).collect();
+        let mut changed: VecDeque<usize> = (0..places.room.len()).collect();
         while let Some(buffer) = changed.pop_front() {
-            let Some(enough) = room[buffer] else { continue };
+            let enough = places.room[buffer];
             for &i in waiters.of(buffer) {
-                let queue = &queues[i as usize];
-                if live[i as usize] || queue.blocks > enough {
+                let i = i as usize;
+                let queue = &queues[i];
+                if live[i] || queue.blocks > enough {
                     continue;
                 }
-                live[i as usize] = true;
+                live[i] = true;
                 let mut freed = queue.holds;
                 for copy in &queue.copies {
                     copies[copy.packet] -= 1;
                     freed += if copies[copy.packet] == 0 { copy.blocks } else { 0 };
                 }
-                if let Some(room) = &mut room[queue.buffer] {
+                if let Some(room) = places.room_of(i) {
                     *room += freed;
-                    changed.push_back(queue.buffer);
+                    changed.push_back(places.own[i] as usize);
                 }
             }
         }
