@@ -58,6 +58,8 @@ pub struct Assembly<'a> {
     pub partitions: Option<Arc<Partitions>>,
     /// Cores that the run may use if the experiment does not say how many threads it has.
     pub cores: u32,
+    /// Processes that advance the run.
+    pub processes: u32,
 }
 
 pub(crate) fn assemble<B: Observer>(

@@ -1,6 +1,7 @@
 //! A run: partitions that advance in windows no longer than the least latency between them.
 
 mod credits;
+mod processes;
 mod threads;
 
 use fabricsim_model::Observer;
@@ -8,6 +9,8 @@ use fabricsim_units::{HostId, Time, Vl};
 use fabricsim_workload::{Message, Source};
 
 pub use self::credits::CreditError;
+use self::processes::Joined;
+pub use self::processes::{Exchanged, Processes};
 pub use self::threads::Scaling;
 use self::threads::Threads;
 use crate::adapter::{Adapter, HostTransport, OrderingEndpoint, Refused};
@@ -47,6 +50,9 @@ pub struct Engine<B> {
     places: Vec<(u16, u32)>,
     now: Time,
     threads: Threads,
+    /// The processes that advance the run, if there are several.
+    #[state(fixed)]
+    joined: Option<Joined<B>>,
 }
 
 /// Events that a partition handles between two checks for a stop by the caller.
@@ -75,6 +81,7 @@ impl<B: Observer> Engine<B> {
             paths,
             now: Time::ZERO,
             threads: Threads::new(division, count),
+            joined: None,
         };
         engine.update_path_mtus();
         engine
@@ -88,6 +95,9 @@ impl<B: Observer> Engine<B> {
     /// Advances to `until`. Calls `look` every few hundred thousand events with the counters
     /// so far; stops if it returns false.
     pub fn advance(&mut self, until: Time, look: &mut dyn FnMut(Time, &Totals) -> bool) -> Advance {
+        if self.uses_processes() {
+            return self.advance_in_processes(until, look);
+        }
         let mut windows = 0;
         self.threads.begin_advance();
         loop {

@@ -34,7 +34,7 @@ mod totals;
 pub use adapter::{HostTransport, QueuePairCounters, QueuePairReport, Refused, transport_bytes, warnings};
 pub use assembly::Assembly;
 pub use congestion::dcqcn_warning;
-pub use engine::{Advance, CreditError, Engine, Scaling};
+pub use engine::{Advance, CreditError, Engine, Exchanged, Processes, Scaling};
 pub use fabricsim_fabric::VlTables;
 pub use fault_plan::{FabricChange, FaultPlan, PlannedChange, Routes};
 pub use losses::LostPackets;

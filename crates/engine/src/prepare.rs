@@ -82,6 +82,8 @@ pub struct Prepared {
     pub devices: Vec<(HostId, Costs)>,
     /// Cores that a run may use if the experiment does not say how many threads it has.
     pub cores: u32,
+    /// Processes that advance the run together. With several there are at least as many partitions, and a thread for each process.
+    pub processes: u32,
 }
 
 impl Prepared {
@@ -137,6 +139,7 @@ impl Prepared {
             workload,
             devices: Vec::new(),
             cores: 1,
+            processes: 1,
         })
     }
 
@@ -195,6 +198,7 @@ impl Prepared {
             devices: &self.devices,
             partitions: self.workload.partitions.clone(),
             cores: self.cores,
+            processes: self.processes,
         };
         Engine::new(assembly, observer)
     }

@@ -1,6 +1,6 @@
 //! Runs whose state is written and read, for checkpoints on disk.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use fabricsim_engine::Prepared;
 use fabricsim_simulation::{self as simulation, ResumableRun, Stop, files_of};
@@ -9,6 +9,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::processes::Team;
 use crate::{Control, Outcome, Overrides, bad_input, memory_limit, prepare_watched};
 
 /// One run of an experiment, in steps of simulated time.
@@ -17,6 +18,8 @@ pub(crate) struct SteppedRun {
     running: Mutex<Option<ResumableRun>>,
     prepared: Arc<Prepared>,
     control: Arc<simulation::Control>,
+    /// The processes that advance the run, if there are several.
+    team: OnceLock<Arc<Team>>,
 }
 
 impl SteppedRun {
@@ -30,7 +33,7 @@ impl SteppedRun {
 #[pymethods]
 impl SteppedRun {
     #[new]
-    #[pyo3(signature = (text, file, base, overrides, control, memory=None, cores=1))]
+    #[pyo3(signature = (text, file, base, overrides, control, memory=None, cores=1, processes=1))]
     #[allow(clippy::too_many_arguments, reason = "those of `Simulation`, and its cores")]
     fn new(
         py: Python<'_>,
@@ -41,6 +44,7 @@ impl SteppedRun {
         control: &Control,
         memory: Option<u64>,
         cores: u32,
+        processes: u32,
     ) -> PyResult<Self> {
         let control = Arc::clone(&control.0);
         py.detach(|| {
@@ -49,9 +53,10 @@ impl SteppedRun {
             control.enter(simulation::Phase::DeadlockCheck);
             simulation::permit(&prepared, memory, file).map_err(bad_input)?;
             prepared.cores = cores;
+            prepared.processes = processes;
             let prepared = Arc::new(prepared);
             let running = ResumableRun::new(Arc::clone(&prepared), &control);
-            Ok(Self { running: Mutex::new(Some(running)), prepared, control })
+            Ok(Self { running: Mutex::new(Some(running)), prepared, control, team: OnceLock::new() })
         })
     }
 
@@ -73,6 +78,18 @@ impl SteppedRun {
         py.detach(|| self.with(|run| run.restore(bytes, &self.control).map_err(bad_input)))
     }
 
+    /// From now on several processes advance the run, which is at its start in each of them. `team` has `rank`, `size` and
+    /// `exchange(list of bytes) -> list of bytes`, one for each process.
+    fn join(&self, py: Python<'_>, team: Bound<'_, PyAny>) -> PyResult<()> {
+        let team = Arc::new(Team::new(team)?);
+        let joined = Arc::clone(&team);
+        py.detach(|| {
+            let joined = self.with(|run| run.join(joined).map_err(bad_input));
+            team.failure().map_or(joined, Err)
+        })?;
+        self.team.set(team).map_err(|_| bad_input("processes have joined the run before"))
+    }
+
     /// The time of the run in picoseconds.
     fn now(&self) -> PyResult<u64> {
         self.with(|run| Ok(run.now().0))
@@ -87,7 +104,10 @@ impl SteppedRun {
                 if stop == Stop::Idle {
                     stop = run.advance_to(Time::MAX, &self.control);
                 }
-                Ok(stop == Stop::Reached && run.now() < Time::MAX)
+                match self.team.get().and_then(|team| team.failure()) {
+                    Some(error) => Err(error),
+                    None => Ok(stop == Stop::Reached && run.now() < Time::MAX),
+                }
             })
         })
     }

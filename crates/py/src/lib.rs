@@ -10,6 +10,7 @@ mod mpi;
 mod ordering;
 mod outcome;
 mod perftest;
+mod processes;
 mod programs;
 mod session;
 mod subnets;

@@ -48,8 +48,8 @@ impl Outcome {
         &self.summary
     }
 
-    /// How the run was divided among threads, as JSON: the fields of the engine's `Scaling`, with `lookahead_ns` (none without a link between
-    /// partitions).
+    /// How the run was divided among threads and processes, as JSON: the fields of the engine's `Scaling` and `Exchanged`, with `lookahead_ns` (none
+    /// without a link between partitions).
     fn scaling(&self) -> String {
         let of = self.run.scaling;
         serde_json::json!({
@@ -63,6 +63,11 @@ impl Outcome {
             "events": of.events,
             "shared": of.shared,
             "busiest": of.busiest,
+            "processes": of.exchanged.processes,
+            "exchanges": of.exchanged.windows,
+            "letter_bytes": of.exchanged.letters,
+            "shares": of.exchanged.shares,
+            "state_bytes": of.exchanged.states,
         })
         .to_string()
     }

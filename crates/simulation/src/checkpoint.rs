@@ -1,9 +1,10 @@
 //! The state of a run as bytes: a run that continues from it ends with the same bits as one that was never written.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Deref;
 use std::sync::Arc;
 
-use fabricsim_engine::Prepared;
+use fabricsim_engine::{Prepared, Processes};
 use fabricsim_measure::Recorder;
 use fabricsim_session::Feed;
 use fabricsim_spec::{Experiment, Topology};
@@ -41,6 +42,20 @@ impl<P: Deref<Target = Prepared>, B: Recording + State> Run<P, B> {
         self.report_phase(control);
         Ok(())
     }
+}
+
+/// Reason why processes cannot advance a run together.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum JoinError {
+    /// Its features, in alphabetical order.
+    #[error("a run with {} cannot be divided among processes; run it in one", .0.join(" and "))]
+    Refused(Vec<&'static str>),
+    /// The processes have different runs.
+    #[error("the processes have different experiments, files or versions: all need the same")]
+    Different,
+    /// The exchange failed.
+    #[error("the processes could not exchange what they need")]
+    Broken,
 }
 
 /// The feature of an experiment that records packets.
@@ -92,6 +107,26 @@ impl ResumableRun {
     /// As there.
     pub fn restore(&mut self, bytes: &[u8], control: &Control) -> Result<(), Damaged> {
         with_run!(self, run => run.restore(bytes, control))
+    }
+
+    /// From now on several processes advance the run, which is at its start in each of them. All make the same calls on it in the same order, and all have its
+    /// results.
+    ///
+    /// # Errors
+    ///
+    /// The run has features whose state cannot be written, or the processes have different runs.
+    pub fn join(&mut self, processes: Arc<dyn Processes>) -> Result<(), JoinError> {
+        let state = self.save().map_err(|refused| JoinError::Refused(refused.features))?;
+        let experiment = with_run!(self, run => serde_json::to_vec(&run.prepared().experiment));
+        let mut hasher = DefaultHasher::new();
+        (state, experiment.unwrap_or_default()).hash(&mut hasher);
+        let own = hasher.finish().to_le_bytes().to_vec();
+        let all = processes.exchange(vec![own.clone(); processes.count()]).ok_or(JoinError::Broken)?;
+        if all.iter().any(|other| *other != own) {
+            return Err(JoinError::Different);
+        }
+        with_run!(self, run => run.session().engine_mut().join(processes));
+        Ok(())
     }
 
     /// Time of the run.

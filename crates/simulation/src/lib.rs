@@ -37,7 +37,7 @@ mod watch;
 pub use by_name::NameError;
 pub use capture::{CapturePlan, CaptureReport, CapturedInterface, Capturing, simulate_captured};
 pub use catalogue::{catalogue, results_schema};
-pub use checkpoint::{ResumableRun, files_of};
+pub use checkpoint::{JoinError, ResumableRun, files_of};
 pub use control::{Control, Phase};
 pub use demands::{Demands, DemandsError, demands};
 pub use describe::{BitErrors, Description, ZeroLoad, describe, look_up_tables, zero_load};

@@ -44,6 +44,7 @@ mod paths;
 mod pauses;
 mod perftest;
 mod port_counters;
+mod processes;
 mod programs;
 mod queue_pairs;
 mod ranks_of_mpi;

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::checks::equal;
+use crate::common::processes::simulate_in_processes;
 use crate::common::{ALL, everything, prepare, run, simulate_in_threads};
 use fabricsim_model::{Data, Table};
 use fabricsim_simulation::{Control, Outcome, Status};
@@ -68,6 +69,18 @@ fn is_the_same_in_all(text: &str, overrides: &[(&str, &str)]) -> Outcome {
         let found = simulate_in_threads(&prepare(text, &all), &Control::default());
         if let Some(difference) = difference(&alone, &found) {
             panic!("{overrides:?} in {partitions} partitions, {threads} threads: {difference}");
+        }
+    }
+    for (processes, partitions) in [(2, "1"), (3, "7")] {
+        let mut all = overrides.to_vec();
+        all.push(("run.partitions", partitions));
+        let found = simulate_in_processes(&prepare(text, &all), processes);
+        for (rank, found) in found.unwrap_or_else(|error| panic!("{error}")).iter().enumerate() {
+            if let Some(difference) = difference(&alone, found) {
+                panic!(
+                    "{overrides:?} in {partitions} partitions, process {rank} of {processes}: {difference}"
+                );
+            }
         }
     }
     alone

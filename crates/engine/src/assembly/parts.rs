@@ -32,6 +32,13 @@ impl Division {
     pub(super) fn new(assembly: &Assembly<'_>) -> Self {
         let run = &assembly.experiment.run;
         let with = |threads: u32, worth| Self { partitions: run.partitions.max(threads), threads, worth };
+        if assembly.processes > 1 {
+            return Self {
+                partitions: run.partitions.max(assembly.processes),
+                threads: 1,
+                worth: CLEARLY_WORTH,
+            };
+        }
         let holds = |of: &Self| {
             of.partitions == run.partitions
                 || expected_events(assembly, of.partitions) >= of.worth as f64 * f64::from(of.threads)

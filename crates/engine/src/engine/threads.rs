@@ -7,7 +7,7 @@ use fabricsim_exchange::{End, Exchange, Post, Stop, Windows};
 use fabricsim_model::Observer;
 use fabricsim_units::Time;
 
-use super::{Advance, BUDGET, Engine, WINDOWS};
+use super::{Advance, BUDGET, Engine, Exchanged, WINDOWS};
 use crate::assembly::{Directory, Division};
 use crate::mail::Mail;
 use crate::partition::Partition;
@@ -62,6 +62,8 @@ pub struct Scaling {
     pub shared: f64,
     /// Part of the events that the busiest thread has, from 1 / `threads` up.
     pub busiest: f64,
+    /// Exchange with other processes.
+    pub exchanged: Exchanged,
 }
 
 impl Threads {
@@ -162,6 +164,7 @@ impl<B: Observer> Engine<B> {
             events,
             shared: part(shared),
             busiest: part(busiest),
+            exchanged: self.exchanged(),
         }
     }
 

@@ -11,6 +11,7 @@ mod latency;
 mod links;
 mod others;
 mod partitions;
+mod processes;
 mod series;
 mod tables;
 
@@ -188,6 +189,7 @@ fn unguarded(text: &str) -> Result<Report, Failure> {
         partitions::unobserved(&alone, &other)?;
     }
     forks::forked(text, &alone)?;
+    processes::same(text, &prepared, &alone)?;
     if prepared.experiment.capture.is_some() {
         captures::captured(text, &alone)?;
     }

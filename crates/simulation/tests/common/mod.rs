@@ -2,6 +2,7 @@
 #![allow(unreachable_pub)]
 
 pub mod observers;
+pub mod processes;
 pub mod random;
 pub mod star;
 pub mod tables;

@@ -260,11 +260,11 @@ impl Manager {
         }
         if connection.retries > 0 || never_ends {
             connection.retries = connection.retries.saturating_sub(1);
-            let (peer, last) = (connection.peer, connection.last);
+            let (peer, last, patience) = (connection.peer, connection.last, connection.patience);
             if let Some(mad) = last.filter(|_| !self.mutated(Mutation::NeverRetransmit)) {
                 out.send(peer, mad);
             }
-            out.timer(id, Some(connection.patience.response_timeout));
+            out.timer(id, Some(patience.response_timeout));
             return;
         }
         match connection.state {

@@ -13,7 +13,7 @@ use crate::infiniband::{Packet, PacketSize, Remote, packets, segment};
 impl Responder {
     /// The next response packet, or one of the same size.
     pub fn peek(&self) -> Option<Packet> {
-        self.peek_with_place().map(|(packet, _)| packet)
+        self.front().map(|(packet, _)| packet)
     }
 
     /// Size of [`Responder::peek`].
