@@ -269,8 +269,9 @@ class SteppedRun:
         control: Control,
         memory: int | None = None,
         cores: int = 1,
+        processes: int = 1,
     ) -> SteppedRun:
-        """As `Simulation`; `cores` as in `Simulation.run`."""
+        """As `Simulation`; `cores` as in `Simulation.run`. `processes`: those that advance the run together."""
 
     def experiment(self) -> tuple[str, list[str]]:
         """The experiment with its defaults, as JSON, and the files that it names, relative to its own."""
@@ -281,6 +282,11 @@ class SteppedRun:
     def restore(self, bytes: bytes) -> None:
         """Gives the run, at its start, the state that another one of the same experiment wrote. Raises `NativeError` if
         the bytes are not such a state."""
+
+    def join(self, team: object) -> None:
+        """From now on several processes advance the run, which is at its start in each of them. `team` has `rank`,
+        `size` and `exchange(messages)`, which gives the messages of all for this one. Raises `NativeError` if the run
+        has features without a state, or the processes have different runs."""
 
     def now(self) -> int:
         """The time of the run."""

@@ -20,6 +20,7 @@ from fabricsim.results import Result, frames_of
 from fabricsim.shown import notebook_bar
 from fabricsim.spec import Experiment, as_experiment
 from fabricsim.store import Reservation, read_folder, rescue
+from fabricsim.team import Team
 
 if TYPE_CHECKING:
     from fabricsim.native_types import NativeControl, NativeOutcome
@@ -81,6 +82,7 @@ def run(
     stop: Callable[[], bool] | None = None,
     checkpoint: str | None = None,
     resume: str | Path | None = None,
+    team: Team | None = None,
 ) -> Result:
     """Runs an experiment.
 
@@ -101,6 +103,8 @@ def run(
             the run folder, `out.checkpoint`, from which it continues after its process was killed.
         resume: the checkpoint from which the run continues, with the same experiment. The results are those of a run
             from the start. By default `out` is the folder beside it, and checkpoints are written at its interval.
+        team: processes that advance the run together (`fabricsim.team.team()`). Each calls this, and has the
+            results; the first one writes the folder.
 
     Raises:
         InputError: the experiment is wrong or does not fit into memory, or the folder exists, is in use, or cannot be
@@ -111,6 +115,14 @@ def run(
     """
     experiment = as_experiment(experiment, set)
     allowed = allowance(memory)
+    if team is not None:
+        if checkpoint is not None or resume is not None:
+            raise InputError("--mpi: checkpoints are those of one process: leave one of both out")
+        if _threads(experiment) > 1:
+            raise InputError(
+                f"{experiment.file}: run.threads: with --mpi each process has one thread: leave it out"
+            )
+        out = out if team.rank == 0 else None
     out = folder_of(resume) if out is None and resume is not None else out
     reservation = None if out is None else Reservation(out, force=force)
     try:
@@ -118,7 +130,7 @@ def run(
         file = None if reservation is None else _capture_file(experiment)
         into = None if reservation is None or file is None else reservation.staging / file
         with bad_input(), _progress(experiment.name, on_progress) as shown:
-            watch = Watch(experiment, allowed, shown, stop, capture=into, checkpoints=checkpoints)
+            watch = Watch(experiment, allowed, shown, stop, capture=into, checkpoints=checkpoints, team=team)
             outcome = watch.outcome()
         result = result_of(experiment, outcome, watch.wall_s, watch.stopped)
         if file is not None and (report := outcome.capture()) is not None:
@@ -130,6 +142,13 @@ def run(
     finally:
         if reservation is not None:
             reservation.discard()
+
+
+def _threads(experiment: Experiment) -> int:
+    """Threads that the experiment asks for."""
+    of_run = experiment.written().get("run")
+    threads = of_run.get("threads", 1) if isinstance(of_run, Mapping) else 1
+    return threads if isinstance(threads, int) else 1
 
 
 def _checkpoints(
@@ -237,9 +256,11 @@ class Watch:
         capture: Path | None = None,
         only: bool = False,
         checkpoints: Checkpoints | None = None,
+        team: Team | None = None,
     ) -> None:
         self._experiment = experiment
         self._checkpoints = checkpoints
+        self._team = team
         self._capture = capture
         self._only = only
         self._allowed = allowed
@@ -267,6 +288,8 @@ class Watch:
     def _simulate(self) -> NativeOutcome:
         """Builds the simulation and runs it to its end; in a thread."""
         arguments = self._experiment.arguments()
+        if self._team is not None:
+            return self._team.simulate(arguments, self._control, self._allowed.estimate, self._start_clock)
         if self._checkpoints is not None:
             return self._checkpoints.simulate(
                 arguments, self._control, self._allowed.estimate, self._start_clock

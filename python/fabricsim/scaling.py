@@ -38,6 +38,16 @@ class Scaling:
     """Part of the events, from 0 to 1, that were handled while threads took part."""
     busiest: float = 1.0
     """Part of the events, from 0 to 1, that the busiest thread had."""
+    processes: int = 0
+    """Processes that advanced the run together; 0 for one."""
+    exchanges: int = 0
+    """Windows at whose end processes exchanged what travels between their partitions."""
+    letter_bytes: int = 0
+    """Bytes that the first process sent to the others then."""
+    shares: int = 0
+    """Times at which processes shared the states of their partitions."""
+    state_bytes: int = 0
+    """Bytes that the first process sent to the others then."""
 
     @classmethod
     def of(cls, manifest: Mapping[str, Any]) -> Scaling:
@@ -46,7 +56,9 @@ class Scaling:
         return cls(**{field.name: found[field.name] for field in fields(cls) if field.name in found})
 
     def sentence(self) -> str | None:
-        """What threads did, or why they did not take part; None for a run for which none were asked."""
+        """What threads or processes did, or why they did not take part; None for a run for which none were asked."""
+        if self.processes:
+            return self._of_processes()
         took_no_part = self.shared < 1.0 - MUCH
         if self.asked < 2 or (took_no_part and self.worth > GIVEN):
             return None
@@ -64,3 +76,13 @@ class Scaling:
             return f"1 of {self.asked}: {windows}, but the run is short, or stops often, for samples and bins"
         part = "" if self.shared >= MUCH else f" (for {self.shared:.0%} of all events)"
         return f"{self.threads}{part}: {windows}; the busiest thread has {self.busiest:.0%} of them"
+
+    def _of_processes(self) -> str:
+        if self.broadcasts:
+            return f"{self.processes}: each does all where switches broadcast their loads"
+        window = self.letter_bytes / max(self.exchanges, 1)
+        share = self.state_bytes / max(self.shares, 1)
+        return (
+            f"{self.processes}: the first sent {window:,.0f} B in each of {self.exchanges:,} exchanges, and "
+            f"{share / 1e6:,.1f} MB in each of {self.shares:,} of states"
+        )

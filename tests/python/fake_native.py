@@ -151,9 +151,11 @@ class SteppedRun:
         control: Control,
         memory: int | None = None,
         cores: int = 1,
+        processes: int = 1,
     ) -> None:
         self._tree = _read(text, file, overrides)
         self._now = 0
+        self.team: object = None
 
     def experiment(self) -> tuple[str, list[str]]:
         return json.dumps(self._tree), []
@@ -163,6 +165,9 @@ class SteppedRun:
 
     def restore(self, bytes: bytes) -> None:
         self._now = int(bytes)
+
+    def join(self, team: object) -> None:
+        self.team = team
 
     def now(self) -> int:
         return self._now

@@ -217,7 +217,9 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
             !control.is_cancelled()
         });
         control.tell(self.session.now(), self.session.totals().packet_hops);
-        if control.is_cancelled() { Advance::Stopped } else { how }
+        // Processes stop together: as the engine says.
+        let is_alone = self.session.engine().exchanged().processes == 0;
+        if is_alone && control.is_cancelled() { Advance::Stopped } else { how }
     }
 
     /// Time of the next sample of congestion trees, and of the next look at packets; [`Time::MAX`] if there is none.

@@ -36,6 +36,7 @@ from fabricsim.results import Result
 from fabricsim.run import NotStoredError
 from fabricsim.run import run as run_experiment
 from fabricsim.spec import Experiment
+from fabricsim.team import Team, joined
 
 Seed = Annotated[
     int | None,
@@ -54,6 +55,13 @@ Checkpoint = Annotated[
         "--checkpoint",
         metavar="EVERY",
         help="Write the state of the run to FOLDER.checkpoint at multiples of a simulated time, such as '10 us'.",
+    ),
+]
+Mpi = Annotated[
+    bool,
+    typer.Option(
+        "--mpi",
+        help="The processes that mpirun has started advance the run together: mpirun -n 4 fabricsim run FILE --mpi.",
     ),
 ]
 Resume = Annotated[
@@ -85,42 +93,50 @@ def run(
     label: LabelOption = None,
     checkpoint: Checkpoint = None,
     resume: Resume = None,
+    mpi: Mpi = False,
 ) -> None:
     """Run an experiment, print a short table, write a run folder."""
-    pictures = drawing_if(plot, "--plot", style, width, label, format)
     of_options = {"seed": seed, "run.threads": threads}
-    on_top = [f"{key}={value}" for key, value in of_options.items() if value is not None]
-    experiment = read_single(file, [*(set or []), *on_top])
-    sums = check_by(by, experiment)
-    warnings = warn(experiment)
-    if seeds is not None:
-        if checkpoint is not None or resume is not None:
-            raise InputError("--seeds: checkpoints are those of one run: give --seed")
-        from fabricsim.cli.repeated import run_repeated  # noqa: PLC0415 - most runs are single
+    settings = [*(set or []), *(f"{key}={value}" for key, value in of_options.items() if value is not None)]
+    with joined(mpi) as team:
+        if team is not None and team.rank > 0:
+            run_experiment(read_single(file, settings), memory=memory, team=team)
+            return
+        pictures = drawing_if(plot, "--plot", style, width, label, format)
+        experiment = read_single(file, settings)
+        sums = check_by(by, experiment)
+        warnings = warn(experiment)
+        if seeds is not None:
+            if checkpoint is not None or resume is not None or mpi:
+                what = "processes advance" if mpi else "checkpoints are those of"
+                raise InputError(f"--seeds: {what} one run: give --seed")
+            from fabricsim.cli.repeated import run_repeated  # noqa: PLC0415 - most runs are single
 
-        run_repeated(
-            experiment,
-            seeds,
-            out=out,
-            json=json,
-            force=force,
-            memory=memory,
-            pictures=pictures,
-            bound=bound,
-            by=sums,
+            run_repeated(
+                experiment,
+                seeds,
+                out=out,
+                json=json,
+                force=force,
+                memory=memory,
+                pictures=pictures,
+                bound=bound,
+                by=sums,
+            )
+            return
+        place = folder_of(resume) if out is None and resume is not None else out
+        result, failed = _run(
+            experiment, place, force=force, memory=memory, checkpoint=checkpoint, resume=resume, team=team
         )
-        return
-    place = folder_of(resume) if out is None and resume is not None else out
-    result, failed = _run(experiment, place, force=force, memory=memory, checkpoint=checkpoint, resume=resume)
-    found = SumsOf(result, sums)
-    unreached = _print(experiment, result, warnings, found, bound=bound, json=json)
-    if failed is not None:
-        raise failed
-    if unreached is not None:
-        raise unreached
-    _finish(result, json, pictures, list(found.tables))
-    if found.unknown is not None:
-        raise found.unknown
+        found = SumsOf(result, sums)
+        unreached = _print(experiment, result, warnings, found, bound=bound, json=json)
+        if failed is not None:
+            raise failed
+        if unreached is not None:
+            raise unreached
+        _finish(result, json, pictures, list(found.tables))
+        if found.unknown is not None:
+            raise found.unknown
 
 
 def _run(
@@ -131,6 +147,7 @@ def _run(
     memory: str | None,
     checkpoint: str | None,
     resume: Path | None,
+    team: Team | None,
 ) -> tuple[Result, NotStoredError | None]:
     """The results, and the reason if they are not in their folder."""
     with Interrupt() as interrupt, run_progress() as on_progress:
@@ -145,6 +162,7 @@ def _run(
                 stop=interrupt.asked,
                 checkpoint=checkpoint,
                 resume=resume,
+                team=team,
             )
 
         try:

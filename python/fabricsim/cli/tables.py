@@ -109,7 +109,7 @@ def _totals(result: Result) -> Table:
     took = seconds(wall or 0.0)
     table.add_row("simulated", f"{simulated} in {took}, {hops:,} packet-hops{speed}")
     if scaling := Scaling.of(result.manifest).sentence():
-        table.add_row("threads", scaling)
+        table.add_row("threads" if not Scaling.of(result.manifest).processes else "processes", scaling)
     table.add_row(
         "run", f"seed {summary.get('seed')}, fingerprint {summary.get('fingerprint')}, {result.status}"
     )

@@ -124,36 +124,41 @@ impl<B: Observer> Engine<B> {
             exchanged: &mut joined.exchanged,
         };
         let (end, how) = team.advance(until, look);
+        let goes_on = rank > 0 || look(end, &team.totals());
         self.now = end;
-        let how = if self.share(&mut joined) { how } else { Advance::Stopped };
+        let goes_on = self.share(&mut joined, goes_on);
         self.joined = Some(joined);
-        how
+        if goes_on { how } else { Advance::Stopped }
     }
 
-    /// Each process sends the state of its partitions to the others. False if that failed.
-    fn share(&mut self, joined: &mut Joined<B>) -> bool {
+    /// Each process sends the state of its partitions to the others, and whether the run goes on for it. False if that failed, or it does not go on for one
+    /// of them.
+    fn share(&mut self, joined: &mut Joined<B>, goes_on: bool) -> bool {
         let (rank, count) = (joined.processes.rank(), joined.processes.count());
         let partitions = self.partitions.len();
         let mut writer = Writer::default();
+        goes_on.save(&mut writer);
         for partition in &self.partitions[partitions_of(rank, count, partitions)] {
             (joined.save)(partition, &mut writer);
         }
         let state = finished(writer);
         joined.exchanged.shares += 1;
         joined.exchanged.states += (state.len() * (count - 1)) as u64;
+        let mut all_go_on = goes_on;
         let for_process = |process| if process == rank { Vec::new() } else { state.clone() };
         let Some(states) = joined.processes.exchange((0..count).map(for_process).collect()) else {
             return false;
         };
         for (process, bytes) in states.iter().enumerate().filter(|&(process, _)| process != rank) {
             let mut reader = Reader::new(bytes);
+            all_go_on &= bool::read(&mut reader).unwrap_or(false);
             let of_process = &mut self.partitions[partitions_of(process, count, partitions)];
             let read = of_process.iter_mut().try_for_each(|partition| (joined.load)(partition, &mut reader));
             if read.and_then(|()| reader.end()).is_err() {
                 return false;
             }
         }
-        true
+        all_go_on
     }
 }
 
