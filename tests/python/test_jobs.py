@@ -57,6 +57,14 @@ def test_a_job_that_is_not_done_is_told() -> None:
         measure(Measured(run, experiment), Which("job_time"))
 
 
+def test_a_job_that_waits_for_lost_packets_needs_no_longer_run() -> None:
+    failed = barrier().with_values({"faults": {"plan": [{"link": "S0-H1", "at": "1 ps", "until": "1 us"}]}})
+    run = fs.run(failed)
+    assert run.summary["invariants.dropped"] > 0
+    assert "packets were lost, and ranks wait for ever" in shown(run)
+    assert "longer run.duration" not in shown(run)
+
+
 def test_the_time_of_jobs_is_a_metric() -> None:
     experiment = barrier()
     assert measure(Measured(fs.run(experiment), experiment), Which("job_time")) == 972.0
