@@ -101,7 +101,8 @@ def key(name: str) -> Entry:
         return dataclasses.replace(of, name=name, label=f"{of.label}, {by} {whose}")
     for pattern, entry in _patterns():
         if match := pattern.fullmatch(name):
-            return dataclasses.replace(entry, name=name, label=f"{entry.label}, {', '.join(match.groups())}")
+            whose = ", ".join(group.strip(chr(34)) for group in match.groups())
+            return dataclasses.replace(entry, name=name, label=f"{entry.label}, {whose}")
     if (found_in := _of_entry(name)) is not None:
         return found_in
     return Entry(name, name.replace("_", " ").replace(".", " "))
@@ -128,8 +129,10 @@ def _of_entry(name: str) -> Entry | None:
         figure = key_of.removeprefix("entries[]")
         if figure == key_of or not name.endswith(figure) or not name.startswith(("traffic.", "jobs.")):
             continue
-        whose = name.removesuffix(figure).removeprefix("traffic.").removeprefix("jobs.").replace(".", " ")
-        return dataclasses.replace(entry, name=name, label=f"{entry.label}, {whose.strip(chr(34))}")
+        whose = name.removesuffix(figure).removeprefix("traffic.").removeprefix("jobs.")
+        # a name with dots is in quotes; `.response` may follow
+        head, _, tail = whose[1:].rpartition('"') if whose.startswith('"') else ("", "", whose)
+        return dataclasses.replace(entry, name=name, label=f"{entry.label}, {head}{tail.replace('.', ' ')}")
     return None
 
 

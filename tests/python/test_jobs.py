@@ -11,6 +11,7 @@ from rich.console import Console
 import fabricsim as fs
 from fabricsim import plots, spec
 from fabricsim.cli.compare import print_comparison
+from fabricsim.cli.sweep_tables import print_sweep
 from fabricsim.cli.tables import print_result
 from fabricsim.report.page import html
 from fabricsim.tune.metrics import Measured, Which, measure
@@ -80,6 +81,27 @@ def test_the_time_of_jobs_is_a_column_of_sweeps() -> None:
     )
     points = fs.sweep(experiment, vary={"jobs.0.program.all-to-all.message": ["100 B", "500 B"]}).points
     assert list(points["job_time_ns"]) == [7 * 200.0, 7 * 600.0]
+
+
+def test_figures_of_each_job_are_columns_of_sweeps() -> None:
+    step = {"phases": [{"compute": "1 us", "operation": {"barrier": {}}}]}
+    first = {"name": "meet", "program": {"barrier": {}}, "iterations": 3}
+    second = {"name": "a.b", "program": {"sequence": step}, "iterations": 2, "after": "meet"}
+    sweep = fs.sweep(
+        barrier().with_values({"jobs": [first, second]}),
+        vary={"jobs.meet.step_delay": ["0 ns", "100 ns"]},
+        jobs=1,
+    )
+    assert list(sweep.points["jobs.meet.iteration_ns.mean"]) == [324.0, 624.0]
+    assert list(sweep.points['jobs."a.b".iteration_ns.mean']) == [1324.0, 1324.0]
+    assert list(sweep.points['jobs."a.b".exposed_ns']) == [324.0, 324.0]
+    assert "jobs.meet.exposed_ns" not in sweep.points, "its ranks do not compute"
+    plots.over_parameters(sweep, 'jobs."a.b".exposed_ns')
+    text = io.StringIO()
+    print_sweep(sweep, Console(width=80, file=text))
+    lines = [" ".join(line.split()) for line in text.getvalue().splitlines()]
+    assert "by job" in lines
+    assert {"0 ns meet 324 ns -", "a.b 1.32 µs 324 ns", "100 ns meet 624 ns -"} <= set(lines)
 
 
 def test_requests_and_responses_are_told_apart() -> None:

@@ -57,6 +57,7 @@ _DERIVED = (
 _OWN = {"experiment", "fingerprint", "seed", "wall_s", "saturation", "packet_hops", "simulated_s"}
 """Scalars that differ without being a result."""
 _OWN_PARTS = ("latency_confidence.", "invariants.", "measured", "congestion_trees.")
+_OF_JOBS_LEFT_OUT = (".iteration_ns.min", ".iteration_ns.max", ".compute_ns", ".gbps_per_rank")
 
 
 def totals_beside(results: Sequence[Result], labels: Sequence[str]) -> pd.DataFrame:
@@ -80,20 +81,14 @@ def _scalars(result: Result) -> dict[str, Any]:
     found = {
         name: value
         for name, value in scalars(result.manifest["summary"]).items()
-        if name not in _OWN and not name.startswith(_OWN_PARTS)
+        if name not in _OWN and not name.startswith(_OWN_PARTS) and not _is_of_job_left_out(name)
     }
-    return found | _final(result) | _victims(result) | _jobs(result)
+    return found | _final(result) | _victims(result)
 
 
-def _jobs(result: Result) -> dict[str, Any]:
-    """Completed iterations of each job, and their mean time."""
-    found = {}
-    for job in result.manifest["summary"].get("jobs") or ():
-        found[f"jobs.{job['job']}.done"] = job["done"]
-        found[f"jobs.{job['job']}.iteration_ns.mean"] = job["iteration_ns"]["mean"]
-        if job.get("compute_ns"):
-            found[f"jobs.{job['job']}.exposed_ns"] = job["exposed_ns"]
-    return found
+def _is_of_job_left_out(name: str) -> bool:
+    """True for what follows from a job's mean iteration and exposed communication."""
+    return name.startswith("jobs.") and name.endswith(_OF_JOBS_LEFT_OUT)
 
 
 def _final(result: Result, part: float = 0.1) -> dict[str, Any]:
