@@ -312,8 +312,13 @@ def _key_of_job(name: str) -> str:
 
 def _figures(job: Mapping[str, Any]) -> dict[str, Any]:
     """Results of a job; computing and exposed communication only if its ranks compute."""
-    parts = ("compute_ns", "exposed_ns") if job.get("compute_ns") else ()
-    return {name: job[name] for name in ("done", "iteration_ns", *parts, "gbps_per_rank") if name in job}
+    left_out = (
+        "job",
+        "ranks",
+        "iterations",
+        *(() if job.get("compute_ns") else ("compute_ns", "exposed_ns")),
+    )
+    return {name: value for name, value in job.items() if name not in left_out}
 
 
 _DESCRIPTION = ("entry", "key", "kind", "text", "sources", "destinations")

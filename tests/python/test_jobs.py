@@ -10,10 +10,13 @@ from rich.console import Console
 
 import fabricsim as fs
 from fabricsim import plots, spec
+from fabricsim.catalogue import figures, is_known
 from fabricsim.cli.compare import print_comparison
 from fabricsim.cli.sweep_tables import print_sweep
 from fabricsim.cli.tables import print_result
 from fabricsim.report.page import html
+from fabricsim.results import scalars
+from fabricsim.sums import nearest_metric
 from fabricsim.tune.metrics import Measured, Which, measure
 
 pytestmark = pytest.mark.usefixtures("real")
@@ -102,6 +105,22 @@ def test_figures_of_each_job_are_columns_of_sweeps() -> None:
     lines = [" ".join(line.split()) for line in text.getvalue().splitlines()]
     assert "by job" in lines
     assert {"0 ns meet 324 ns -", "a.b 1.32 µs 324 ns", "100 ns meet 624 ns -"} <= set(lines)
+
+
+def test_names_of_figures_are_those_of_sweeps() -> None:
+    """What a check before a sweep lets pass is in its table."""
+    summary = fs.run(barrier()).manifest["summary"]
+    summary["jobs"][0] |= {"compute_ns": 1.0, "exposed_ns": 1.0}
+    names = {name for name in scalars(summary) if name.startswith("jobs.meet.")}
+    never = {
+        "answered_per_s",
+        *(f"round_trip_ns.{of}" for of in ("mean", "min", "p50", "p99", "p999", "max")),
+    }
+    assert names == {f"jobs.meet.{figure}" for figure in set(figures("jobs")) - never}
+    assert all(is_known(name) for name in names)
+    for wrong in ("jobs.meet.ranks", "jobs.meet.iteration_ns.maen", "flows.x.jain", "precision.x.value"):
+        assert not is_known(wrong), wrong
+    assert nearest_metric("jobs.meet.iteration_ns.maen").endswith("did you mean jobs.meet.iteration_ns.mean?")
 
 
 def test_requests_and_responses_are_told_apart() -> None:
