@@ -71,6 +71,11 @@ SUMS: dict[str, Entry] = {
     )
 }
 """Columns of sums of flows by source, destination or group of hosts."""
+_DESCRIPTION = (
+    *("entry", "key", "kind", "text", "sources", "destinations"),
+    *("job", "ranks", "iterations"),
+)
+"""Keys of entries and jobs that are no results."""
 _SUM = re.compile(rf"(source|destination|group)\.(.+)\.({'|'.join(SUMS)})", re.DOTALL)
 
 
@@ -101,20 +106,27 @@ def key(name: str) -> Entry:
         return dataclasses.replace(of, name=name, label=f"{of.label}, {by} {whose}")
     for pattern, entry in _patterns():
         if match := pattern.fullmatch(name):
-            return dataclasses.replace(entry, name=name, label=f"{entry.label}, {', '.join(match.groups())}")
+            whose = ", ".join(group.strip(chr(34)) for group in match.groups())
+            return dataclasses.replace(entry, name=name, label=f"{entry.label}, {whose}")
     if (found_in := _of_entry(name)) is not None:
         return found_in
     return Entry(name, name.replace("_", " ").replace(".", " "))
 
 
 def is_known(name: str) -> bool:
-    """True if some run may have this key of the summary."""
-    entries = name.startswith(("traffic.", "jobs."))
-    return (
-        name in _keys()
-        or any(pattern.fullmatch(name) for pattern, _ in _patterns())
-        or (entries and _of_entry(name) is not None)
-    )
+    """True if some run may have this number in its summary, or a figure of an entry or job."""
+    parts = entry_parts(name)
+    if parts is not None:
+        return parts[2] in figures(parts[0])
+    of_map = (entry for pattern, entry in _patterns() if pattern.fullmatch(name))
+    return name in _keys() or any("[]" not in entry.name for entry in of_map)
+
+
+def figures(section: str) -> list[str]:
+    """Figures of entries of a list, `traffic` or `jobs`: keys of its entries that are results."""
+    parts = ("entries[].",) if section == "traffic" else ("entries[].", "jobs[].")
+    found = (name.partition("[].")[2] for name in _keys() if name.startswith(parts))
+    return [name for name in found if name not in _DESCRIPTION]
 
 
 def names() -> list[str]:
@@ -128,8 +140,10 @@ def _of_entry(name: str) -> Entry | None:
         figure = key_of.removeprefix("entries[]")
         if figure == key_of or not name.endswith(figure) or not name.startswith(("traffic.", "jobs.")):
             continue
-        whose = name.removesuffix(figure).removeprefix("traffic.").removeprefix("jobs.").replace(".", " ")
-        return dataclasses.replace(entry, name=name, label=f"{entry.label}, {whose.strip(chr(34))}")
+        whose = name.removesuffix(figure).removeprefix("traffic.").removeprefix("jobs.")
+        # a name with dots is in quotes; `.response` may follow
+        head, _, tail = whose[1:].rpartition('"') if whose.startswith('"') else ("", "", whose)
+        return dataclasses.replace(entry, name=name, label=f"{entry.label}, {head}{tail.replace('.', ' ')}")
     return None
 
 

@@ -31,6 +31,9 @@ LINK_KEYS = (
     "mtu",
 )
 """Attributes of a link, as in a file."""
+CABLES = "cables"
+MOST_CABLES = 1024
+NODE_KEYS = ("kind", "coordinates")
 KINDS = {"switch": "switch", "router": "switch", "host": "host", "terminal": "host", "endpoint": "host"}
 
 
@@ -74,7 +77,8 @@ class Topology:
 
         Nodes are named by `str(node)`. The attribute `kind` of a node (`"switch"` or `"host"`) says what it is;
         without, a node with one link is a host. The attribute `coordinates` says where a switch is drawn. Edges
-        have the attributes of `from_edges`; others are left out. In a multigraph parallel edges are parallel
+        have the attributes of `from_edges`; others are left out, but not those whose names are nearly one of these.
+        In a multigraph parallel edges are parallel
         cables. Of a directed graph, two edges of opposite directions are one cable.
 
         Args:
@@ -82,7 +86,8 @@ class Topology:
             hosts_per_switch: hosts on every node, for graphs without hosts.
 
         Raises:
-            InputError: two nodes have the same name, a kind is not known, or opposite edges differ.
+            InputError: two nodes have the same name, opposite edges differ, or an attribute has no allowed value or a
+                name that is nearly a known one.
         """
         if not all(hasattr(graph, name) for name in ("nodes", "edges", "is_directed")):
             raise InputError(f"from_networkx: graph is {type(graph).__name__}: must be a graph of networkx")
@@ -95,6 +100,7 @@ class Topology:
         switches, hosts = [], []
         for node, attributes in graph.nodes(data=True):
             name = names[node]
+            _require_no_slip(attributes, NODE_KEYS, f"node {name}")
             if _kind(name, attributes, degrees[name] == 1 and hosts_per_switch is None) == "host":
                 hosts.append({"name": name})
             else:
@@ -149,7 +155,11 @@ def _cables(graph: Any, names: Mapping[Hashable, str]) -> list[dict[str, Any]]:
     single: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for a, b, attributes in graph.edges(data=True):
         link = {"a": names[a], "b": names[b]}
-        link |= {key: _plain(attributes[key]) for key in LINK_KEYS if attributes.get(key) is not None}
+        where = f"the edge between {names[a]} and {names[b]}"
+        _require_no_slip(attributes, (*LINK_KEYS, CABLES), where)
+        link |= {
+            key: _plain(attributes[key]) for key in (*LINK_KEYS, CABLES) if _is_given(attributes.get(key))
+        }
         if graph.is_directed():
             back = single.get((link["b"], link["a"]))
             if back:
@@ -162,7 +172,46 @@ def _cables(graph: Any, names: Mapping[Hashable, str]) -> list[dict[str, Any]]:
                 continue
             single.setdefault((link["a"], link["b"]), []).append(link)
         links.append(link)
-    return links
+    return [cable for link in links for cable in _parallel(link)]
+
+
+def _parallel(link: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The cables of a link, as a table of links has them."""
+    where = f"from_networkx: the edge between {link['a']} and {link['b']}"
+    count = link.get(CABLES, 1)
+    if isinstance(count, bool) or count not in range(1, MOST_CABLES + 1):
+        raise InputError(f"{where}: cables = {count!r}: must be 1 to {MOST_CABLES}")
+    if count > 1 and {"a_port", "b_port"} & set(link):
+        raise InputError(f"{where}: {count} cables cannot share a port: give each an edge of a multigraph")
+    return [{key: value for key, value in link.items() if key != CABLES}] * int(count)
+
+
+def _is_given(value: Any) -> bool:
+    """False for none and NaN, which `networkx.from_pandas_edgelist` makes of empty cells."""
+    return value is not None and value == value  # noqa: PLR0124
+
+
+def _require_no_slip(attributes: Mapping[str, Any], known: Sequence[str], where: str) -> None:
+    """Refuses names that are known ones but for their case, a dash or one letter, as GraphML files do."""
+    for name in attributes:
+        plain = str(name).lower().translate(str.maketrans("- .", "___"))
+        near = next((key for key in known if name != key and _is_near(plain, key)), None)
+        if near is not None and name not in known:
+            raise InputError(
+                f"from_networkx: {where}: the attribute {name!r} is not known; did you mean {near!r}?"
+            )
+
+
+def _is_near(name: str, known: str) -> bool:
+    """True if at most one letter is another one, is missing, is too much, or has changed places with the next."""
+    if abs(len(name) - len(known)) > 1:
+        return False
+    same = next((at for at, (a, b) in enumerate(zip(name, known, strict=False)) if a != b), None)
+    if same is None:
+        return True
+    left, right = name[same:], known[same:]
+    swapped = left[1::-1] + left[2:]
+    return right in (swapped, right[0] + left[1:], left[1:]) or left == right[1:]
 
 
 def _plain(value: Any) -> Any:
@@ -191,9 +240,10 @@ def _place(name: str, attributes: Mapping[str, Any]) -> dict[str, list[int]]:
     if place is None:
         return {}
     try:
-        return {
-            "coordinates": [int(part) for part in (place.split(",") if isinstance(place, str) else place)]
-        }
+        parts = [float(part) for part in (place.split(",") if isinstance(place, str) else place)]
+        if not all(map(float.is_integer, parts)):
+            raise ValueError(place)
+        return {"coordinates": [int(part) for part in parts]}
     except (TypeError, ValueError):
         raise InputError(
             f"from_networkx: node {name}: coordinates = {place!r}: must be whole numbers, such as [0, 2]"

@@ -17,6 +17,8 @@ from fabricsim.results import FEWEST_LOOKS, Result, few_looks, finite, looks
 MOST_LINKS = 3
 MOST_VICTIMS = 3
 """Victims of a link that are named."""
+SEVERAL = "several entries"
+"""Entry of a flow that several entries share."""
 _NO_COUNTS: dict[str, Any] = {"samples": math.nan, "contributors": math.nan, "victims": math.nan}
 _SIZES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 
@@ -164,7 +166,7 @@ def _count(value: float) -> int | None:
 
 def _entry_name(name: str) -> str:
     """The engine calls the entry of a flow that is in several of them so."""
-    return "several entries" if name == "several" else name
+    return SEVERAL if name == "several" else name
 
 
 def _flows_in(result: Result, root: str) -> list[dict[str, Any]]:
@@ -244,7 +246,7 @@ def _cause(hot: HotLink) -> str:
         return "Cause and victims: no sample with its tree was kept."
     text = f"Cause: up to {_flows(hot.contributors)} at once with paths through it"
     if hot.entries:
-        text += f", of {_list(hot.entries, 'entries')}"
+        text += f", of {_entries(hot.entries)}"
     if hot.destinations:
         hosts = f"{hot.sources:,} host{_s(hot.sources)}"
         text += f", from {hosts} to {_list(hot.destinations, 'hosts')}"
@@ -283,6 +285,13 @@ def _flows(count: int) -> str:
 
 def _s(count: int | None) -> str:
     return "" if count == 1 else "s"
+
+
+def _entries(names: Sequence[str]) -> str:
+    named = [name for name in names if name != SEVERAL]
+    if len(named) == len(names):
+        return _list(named, "entries")
+    return f"{_list(named, 'entries')}, and flows of {SEVERAL}" if named else SEVERAL
 
 
 def _list(names: Sequence[str], what: str) -> str:

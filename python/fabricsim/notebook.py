@@ -30,6 +30,7 @@ from fabricsim.sweep import SweepResult
 from fabricsim.sweep.table import entry as metric_of
 from fabricsim.tune import TuneResult
 from fabricsim.what_if import WhatIf
+from fabricsim.what_if_columns import COLUMNS
 
 MOST_ROWS = 8
 """Rows of a view's table."""
@@ -58,6 +59,25 @@ _ENTRIES = (
 )
 _FIRST = ("throughput", "entries", "links")
 """Pictures of a run, of which a view has the first that there is."""
+_WITHOUT = ("accepted_gbps", "latency_ns.mean", "job_time_ns")
+"""What the run without a failure has."""
+_FAILURES = [
+    Entry(name, label, COLUMNS[name][0])
+    for name, label in (
+        ("failure", "failure"),
+        ("accepted_gbps", "accepted throughput"),
+        ("change", "change"),
+        ("latency_mean_ns", "mean latency"),
+        ("flows_worse", "flows worse"),
+        ("flows_cut_off", "flows cut off"),
+        ("hosts_cut_off", "hosts cut off"),
+        ("lost_packets", "lost"),
+        ("job_time_ns", "time of all jobs"),
+        ("worst_flow", "worst flow"),
+    )
+]
+MOST_MESSAGES = 2
+"""Messages on failures in a view."""
 
 
 @dataclass(frozen=True)
@@ -251,13 +271,18 @@ def _of_age_parameters(found: AgeParameters) -> View:
 
 
 def _of_failures(found: WhatIf) -> View:
-    title = f"Every single {found.each} fails, worst first"
-    return _of_frame(title, found.failures, ("found.failures", "found.without"))
-
-
-def _of_frame(title: str, frame: pd.DataFrame, further: Sequence[str]) -> View:
-    columns = [catalogue.key(str(name)) for name in frame.columns]
-    return View(title, table=table_of(frame, columns, MOST_ROWS, "rows"), further=further)
+    """The worst failures beside the run without any; each message once."""
+    table = found.failures
+    columns = [entry for entry in _FAILURES if entry.name in table and table[entry.name].notna().any()]
+    messages = [str(message) for message in table.get("message", pd.Series(dtype=str)).unique() if message]
+    return View(
+        f"Every single {found.each} fails, worst first",
+        text=found.routes,
+        facts=facts_of(flatten(found.without.manifest["summary"]), map(catalogue.key, _WITHOUT)),
+        warnings=messages[:MOST_MESSAGES],
+        table=table_of(table, columns, MOST_ROWS, "failures"),
+        further=("found.failures", "found.without"),
+    )
 
 
 def _drawn(draw: Callable[[Path], list[Path]]) -> Picture | None:

@@ -168,10 +168,10 @@ def _rows(messages: Any) -> Iterator[Sequence[Any]]:
         columns = [*COLUMNS, "traffic"] if "traffic" in messages.columns else list(COLUMNS)
         yield from messages[columns].itertuples(index=False, name=None)
         return
-    if isinstance(messages, str) or not isinstance(messages, Iterable):
+    if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Iterable):
         raise InputError(
             f"run_messages: messages is {type(messages).__name__}: must be a data frame, or tuples; pandas.read_csv "
-            "reads a file"
+            "reads a file, and pandas.DataFrame takes a dictionary of columns"
         )
     for number, row in enumerate(messages):
         if not isinstance(row, Sequence) or isinstance(row, str | bytes) or not 4 <= len(row) <= 5:

@@ -285,7 +285,8 @@ MOST_ENTRIES = 64
 
 
 def scalars(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """The scalars of a summary by dotted name, with those of its entries (`traffic.incast.accepted_load`).
+    """The scalars of a summary by dotted name, with those of its entries (`traffic.incast.accepted_load`) and jobs
+    (`jobs.solver.iteration_ns.mean`).
 
     An entry without a name that is the only one has no figures of its own: the totals are those.
     """
@@ -293,12 +294,31 @@ def scalars(summary: Mapping[str, Any]) -> dict[str, Any]:
     entries = summary.get("entries") or []
     if len(entries) == 1 and entries[0]["key"] == "traffic.0":
         return found
+    jobs = {_key_of_job(str(job["job"])): job for job in summary.get("jobs") or ()}
     for entry in entries[:MOST_ENTRIES]:
         figures = {name: value for name, value in entry.items() if name not in _DESCRIPTION}
         found |= {
             name: value for name, value in flatten(figures, f"{entry['key']}.").items() if _is_of(entry, name)
         }
+        if (job := jobs.get(entry["key"])) is not None:
+            found |= flatten(_figures(job), f"{entry['key']}.")
     return found
+
+
+def _key_of_job(name: str) -> str:
+    """Key of the entry that has a job's messages: a name with a dot is in quotes."""
+    return f'jobs."{name}"' if "." in name else f"jobs.{name}"
+
+
+def _figures(job: Mapping[str, Any]) -> dict[str, Any]:
+    """Results of a job; computing and exposed communication only if its ranks compute."""
+    left_out = (
+        "job",
+        "ranks",
+        "iterations",
+        *(() if job.get("compute_ns") else ("compute_ns", "exposed_ns")),
+    )
+    return {name: value for name, value in job.items() if name not in left_out}
 
 
 _DESCRIPTION = ("entry", "key", "kind", "text", "sources", "destinations")

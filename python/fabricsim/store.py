@@ -7,6 +7,7 @@ locked.
 from __future__ import annotations
 
 import contextlib
+import difflib
 import json
 import os
 import shutil
@@ -274,8 +275,8 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
     try:
         manifest = cast("dict[str, Any]", json.loads(path.read_text(encoding="utf-8")))
         version = int(manifest["format"])
-    except FileNotFoundError:
-        raise InputError(f"{folder}: this is not a folder of results: it has no {MANIFEST}") from None
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(f"{folder}: {_refusal(Path(folder))}") from None
     except OSError as error:
         raise InputError(f"{path}: it cannot be read: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
@@ -285,6 +286,22 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
     if (key := problem(manifest)) is not None:
         raise StoreError(f"{path}: damaged: {key!r} is missing, or is not what fabricsim writes")
     return manifest
+
+
+def _refusal(folder: Path) -> str:
+    """Why a path has no manifest: the reason that a user can do something about."""
+    if folder.is_file():
+        makes = f": `fabricsim run {folder} --out FOLDER` writes one" if folder.suffix == ".toml" else ""
+        return f"this is a file, not a folder of results{makes}"
+    if folder.is_dir():
+        return f"this is not a folder of results: it has no {MANIFEST}"
+    try:
+        names = [other.name for other in folder.parent.iterdir() if (other / MANIFEST).is_file()]
+    except OSError:
+        names = []
+    near = difflib.get_close_matches(folder.name, names, n=1)
+    hint = f"; did you mean {folder.with_name(near[0])}?" if near else ""
+    return f"this is not a folder of results: it does not exist{hint}"
 
 
 def read_folder(folder: str | Path) -> tuple[dict[str, Any], dict[str, pd.DataFrame]]:

@@ -61,13 +61,19 @@ def nearest(name: str, known: Collection[str]) -> str:
     return f"; did you mean {near[0]}?" if near else ""
 
 
+_LISTS = ("traffic", "jobs")
+"""Lists of an experiment whose entries have figures."""
+
+
 def nearest_metric(name: str, more: Collection[str] = ()) -> str:
     """The end of a message about a metric that no run has: the nearest key of summaries, sum, or one of `more`."""
     by, _, rest = name.partition(".")
     key_of, dot, _ = rest.rpartition(".")
     near = difflib.get_close_matches(by, SUMMED_BY, n=1)
     near_sums = [sum_name(near[0], key_of, column) for column in catalogue.SUMS] if near and dot else []
-    return nearest(name, [*more, *catalogue.names(), *near_sums])
+    whose = rest.partition(".")[0]
+    of_entry = [f"{by}.{whose}.{figure}" for figure in catalogue.figures(by)] if by in _LISTS else []
+    return nearest(name, [*more, *catalogue.names(), *near_sums, *of_entry])
 
 
 def require_sums(names: Sequence[str], written: Mapping[str, Any], file: str, where: str = "by") -> None:

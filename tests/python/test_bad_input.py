@@ -192,7 +192,7 @@ VALUES = {
 FILES = {
     "no such file": called("run nowhere.toml", "nowhere.toml: no such file"),
     "nearly the file": called("run f.toml", "did you mean e.toml?"),
-    "a folder": called("run .", "cannot be read"),
+    "a folder": called("run .", ".: this is a folder, not an experiment file"),
     "no end of a file": called("run /dev/zero", "/dev/zero: this is larger than 64 MiB"),
     "folder exists": called("run e.toml --json --out .", ".: this exists", "--force"),
     "not a folder of results": called("run e.toml --json --out . --force", "not a folder of results"),
@@ -202,6 +202,9 @@ FILES = {
     "not an assignment": called("run e.toml --set load", "'load' is not an assignment"),
     "not a format": called("export e.toml --format nde", "expected one of toml, csv", 'did you mean "ned"?'),
     "not results": called("plot .", "not a folder of results: it has no manifest.json"),
+    "an experiment is no results": called(
+        "report e.toml", "e.toml: ", "`fabricsim run e.toml --out FOLDER` writes"
+    ),
     "check": called("check e.toml --json --set run.duration=0", "e.toml: run.duration: "),
     "describe": called("describe e.toml --json --set run.duration=0", "e.toml: run.duration: "),
     "sweep": called("sweep e.toml --json --vary traffic.0.load=0.1,-1", "e.toml: traffic.0.load: -1"),

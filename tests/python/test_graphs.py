@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -116,6 +117,41 @@ def test_directed_graphs_multigraphs_and_kinds() -> None:
         fs.Topology.from_networkx([("A", "B")])
 
 
+def test_cables_of_networkx_are_those_of_tables() -> None:
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.Graph()
+    graph.add_edge("A", "B", cables=np.int64(3), rate=float("nan"), weight=7)
+    found = _graph(_experiment(fs.Topology.from_networkx(graph, hosts_per_switch=1)))
+    assert sum({link["a"], link["b"]} == {"A", "B"} for link in found["link"]) == 3
+    for wrong in (0, 1025, 1.5, True, "2"):
+        graph.edges["A", "B"]["cables"] = wrong
+        with pytest.raises(fs.InputError, match=f"between A and B: cables = {wrong!r}: must be 1 to 1024"):
+            fs.Topology.from_networkx(graph)
+    graph.edges["A", "B"].update(cables=2, a_port=0)
+    with pytest.raises(fs.InputError, match="2 cables cannot share a port"):
+        fs.Topology.from_networkx(graph)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("Rate", "rate"),
+        ("a-port", "a_port"),
+        ("latecny", "latency"),
+        ("bufer", "buffer"),
+        ("cable", "cables"),
+    ],
+)
+def test_attributes_of_networkx_that_are_slips_are_refused(written: str, meant: str) -> None:
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.Graph()
+    graph.add_edge("A", "B", **{written: 1})
+    with pytest.raises(
+        fs.InputError, match=f"the attribute '{written}' is not known; did you mean '{meant}'"
+    ):
+        fs.Topology.from_networkx(graph)
+
+
 def test_coordinates_of_networkx_are_lists_or_texts() -> None:
     """GraphML has no lists: `networkx.read_graphml` gives texts."""
     networkx = pytest.importorskip("networkx")
@@ -123,7 +159,7 @@ def test_coordinates_of_networkx_are_lists_or_texts() -> None:
     graph.nodes["A"]["coordinates"] = "0,2"
     found = _graph(_experiment(fs.Topology.from_networkx(graph, hosts_per_switch=1)))
     assert found["switch"][0]["coordinates"] == [0, 2]
-    for wrong in ("left", 3, [None]):
+    for wrong in ("left", 3, [None], [0, 1.5]):
         graph.nodes["A"]["coordinates"] = wrong
         with pytest.raises(fs.InputError, match=r"node A: coordinates = .*: must be whole numbers"):
             fs.Topology.from_networkx(graph, hosts_per_switch=1)

@@ -83,6 +83,19 @@ def test_a_flow_that_was_contributor_and_victim_is_neither_in_the_sentences() ->
     assert [one.flow for one in hot.longest] == ["C->D", "C->E"]
 
 
+def test_flows_of_several_entries_come_after_the_entries_by_name() -> None:
+    run = congested()
+    parts = run.frames["congestion_flows"].assign(contributor_ns=1.0, victim_ns=0.0)
+    for entries, said in (
+        (["several", "rest", "rest", "rest"], "of rest, and flows of several entries, from"),
+        (["several"] * 4, "of several entries, from"),
+        (["several", "incast", "rest", "bulk"], "of 3 entries, and flows of several entries, from"),
+    ):
+        flows = run.frames["flows"].assign(entry=entries)
+        shared = replace(run, frames={**run.frames, "flows": flows, "congestion_flows": parts})
+        assert said in sentences(shared)[0]
+
+
 def test_no_tree_in_the_measurement_is_said_with_the_busiest_links() -> None:
     (text,) = sentences(congested(root=(0.0, 0.0)))
     assert text.startswith(

@@ -10,9 +10,13 @@ from rich.console import Console
 
 import fabricsim as fs
 from fabricsim import plots, spec
+from fabricsim.catalogue import figures, is_known
 from fabricsim.cli.compare import print_comparison
+from fabricsim.cli.sweep_tables import print_sweep
 from fabricsim.cli.tables import print_result
 from fabricsim.report.page import html
+from fabricsim.results import scalars
+from fabricsim.sums import nearest_metric
 from fabricsim.tune.metrics import Measured, Which, measure
 
 pytestmark = pytest.mark.usefixtures("real")
@@ -57,6 +61,14 @@ def test_a_job_that_is_not_done_is_told() -> None:
         measure(Measured(run, experiment), Which("job_time"))
 
 
+def test_a_job_that_waits_for_lost_packets_needs_no_longer_run() -> None:
+    failed = barrier().with_values({"faults": {"plan": [{"link": "S0-H1", "at": "1 ps", "until": "1 us"}]}})
+    run = fs.run(failed)
+    assert run.summary["invariants.dropped"] > 0
+    assert "packets were lost, and ranks wait for ever" in shown(run)
+    assert "longer run.duration" not in shown(run)
+
+
 def test_the_time_of_jobs_is_a_metric() -> None:
     experiment = barrier()
     assert measure(Measured(fs.run(experiment), experiment), Which("job_time")) == 972.0
@@ -72,6 +84,43 @@ def test_the_time_of_jobs_is_a_column_of_sweeps() -> None:
     )
     points = fs.sweep(experiment, vary={"jobs.0.program.all-to-all.message": ["100 B", "500 B"]}).points
     assert list(points["job_time_ns"]) == [7 * 200.0, 7 * 600.0]
+
+
+def test_figures_of_each_job_are_columns_of_sweeps() -> None:
+    step = {"phases": [{"compute": "1 us", "operation": {"barrier": {}}}]}
+    first = {"name": "meet", "program": {"barrier": {}}, "iterations": 3}
+    second = {"name": "a.b", "program": {"sequence": step}, "iterations": 2, "after": "meet"}
+    sweep = fs.sweep(
+        barrier().with_values({"jobs": [first, second]}),
+        vary={"jobs.meet.step_delay": ["0 ns", "100 ns"]},
+        jobs=1,
+    )
+    assert list(sweep.points["jobs.meet.iteration_ns.mean"]) == [324.0, 624.0]
+    assert list(sweep.points['jobs."a.b".iteration_ns.mean']) == [1324.0, 1324.0]
+    assert list(sweep.points['jobs."a.b".exposed_ns']) == [324.0, 324.0]
+    assert "jobs.meet.exposed_ns" not in sweep.points, "its ranks do not compute"
+    plots.over_parameters(sweep, 'jobs."a.b".exposed_ns')
+    text = io.StringIO()
+    print_sweep(sweep, Console(width=80, file=text))
+    lines = [" ".join(line.split()) for line in text.getvalue().splitlines()]
+    assert "by job" in lines
+    assert {"0 ns meet 324 ns -", "a.b 1.32 µs 324 ns", "100 ns meet 624 ns -"} <= set(lines)
+
+
+def test_names_of_figures_are_those_of_sweeps() -> None:
+    """What a check before a sweep lets pass is in its table."""
+    summary = fs.run(barrier()).manifest["summary"]
+    summary["jobs"][0] |= {"compute_ns": 1.0, "exposed_ns": 1.0}
+    names = {name for name in scalars(summary) if name.startswith("jobs.meet.")}
+    never = {
+        "answered_per_s",
+        *(f"round_trip_ns.{of}" for of in ("mean", "min", "p50", "p99", "p999", "max")),
+    }
+    assert names == {f"jobs.meet.{figure}" for figure in set(figures("jobs")) - never}
+    assert all(is_known(name) for name in names)
+    for wrong in ("jobs.meet.ranks", "jobs.meet.iteration_ns.maen", "flows.x.jain", "precision.x.value"):
+        assert not is_known(wrong), wrong
+    assert nearest_metric("jobs.meet.iteration_ns.maen").endswith("did you mean jobs.meet.iteration_ns.mean?")
 
 
 def test_requests_and_responses_are_told_apart() -> None:

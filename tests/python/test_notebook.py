@@ -103,6 +103,9 @@ def test_sweeps_studies_bounds_comparisons_and_failures(experiment: fs.Experimen
         fs.what_if(mesh.with_values({"routing.lane_policy": "hops", "switch.virtual_lanes": 4}), jobs=1)
     )
     assert failures.texts[0] == "Every single link fails, worst first"
+    assert {"accepted throughput (Gb/s)", "mean latency", "flows worse"} <= set(failures.texts)
+    assert "time of all jobs" not in failures.texts, "columns without a value are left out"
+    assert "latency mean ns" not in failures.texts, "names of columns are in words"
 
 
 def test_values_are_short_on_the_prompt(experiment: fs.Experiment, tmp_path: Path) -> None:
@@ -114,6 +117,9 @@ def test_values_are_short_on_the_prompt(experiment: fs.Experiment, tmp_path: Pat
     assert repr(sweep) == "SweepResult('Four <hosts> & a switch', 2 points of seed)"
     assert repr(study(1)).startswith("TuneResult('")
     many = fs.Experiment.from_text(TEXT + "# comment\n" * 1000)
+    assert repr(fs.bound(experiment)).startswith("Bound('Four <hosts> & a switch', at most ")
+    compared = repr(fs.compare([run, run]))
+    assert compared.startswith("Comparison('Four <hosts> & a switch', 'Four <hosts> & a switch'; ")
     for value in (many, study(1), fs.bound(experiment), fs.compare([run, run]), failing()):
         assert len(repr(value)) < 500, repr(value)
 

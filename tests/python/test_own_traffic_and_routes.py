@@ -80,6 +80,8 @@ def test_a_generator_beside_traffic_of_its_own(tmp_path: Path) -> None:
             "message 1 .*destination = nan: must be the name of a host",
         ),
         ([("soon", "H(0,0).0", "H(1,0).0", 8)], "message 0 "),
+        ([(1e30, "H(0,0).0", "H(1,0).0", 8)], r"message 0 .*at = 1e\+30: must be below 18,446,744 s"),
+        ({"at": [1], "source": ["H(0,0).0"]}, "messages is dict: must be a data frame"),
         *(
             (
                 [(at, "H(0,0).0", "H(1,0).0", 10)],

@@ -100,6 +100,21 @@ def test_a_sweep(command: Command, small: Path, tmp_path: Path) -> None:
     assert page.tags.count("img") == 1
 
 
+@pytest.mark.usefixtures("real")
+def test_a_sweep_has_its_entries_jobs_and_means(small: Path) -> None:
+    """The answers come before the single points."""
+    job = {"name": "meet", "program": {"barrier": {}}, "iterations": 2}
+    with_job = fs.Experiment.from_file(small).with_values({"jobs": [job], "run.duration": "20 us"})
+    sweep = fs.sweep(with_job, vary={"jobs.meet.step_delay": ["0 ns", "1 us"]}, seeds=2, jobs=1)
+    words = Page(html(sweep, bound=False)).words
+    at = [words.index(name) for name in ("Means", "Points", "Entries of the traffic list", "Pictures")]
+    means = words[words.index("Means", at[0] + 1) :]
+    assert {"quantity", "from", "to", "mean iteration, meet", "accepted load"} <= set(means)
+    assert {"entry", "meet", "mean iteration"} <= set(words)
+    single = fs.sweep(small, vary={"seed": [1, 2]}, jobs=1)
+    assert not {"Means", "Jobs"} & set(Page(html(single, bound=False)).words)
+
+
 @pytest.mark.usefixtures("fake")
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),

@@ -189,7 +189,8 @@ def test_sets_that_cannot_be_compared(pair: Path, tmp_path: Path, command: Comma
         (("a", "b"), "0 seeds in common"),
         (("a", "loads"), "not one experiment with several seeds"),
         (("a", "one"), "repeat it with `fabricsim run --seeds N`"),
-        (("a", "nowhere"), "nowhere: this is not a folder of results"),
+        (("a", "nowhere"), "nowhere: this is not a folder of results: it does not exist"),
+        (("a", "load"), "did you mean"),
     ]:
         ran = command("compare", *(tmp_path / name for name in names))
         assert (ran.code, ran.err.count("\n")) == (2, 1), ran.err

@@ -20,6 +20,7 @@ from jsonschema import Draft202012Validator
 from test_spec import SCHEMA
 
 import fabricsim as fs
+from fabricsim import plots
 from fabricsim.spec import RandomPoints, Range
 from fabricsim.sweep import load_sweep, plan
 from fabricsim.sweep.execution import run_point
@@ -248,6 +249,27 @@ def test_what_varies_together_with_the_load_does_not_part_its_curve(small: Path)
         small, random={"samples": 5, "keys": {LOAD: Range(0.1, 0.9), "seed": Range(1, 10**6)}}, jobs=1
     )
     assert drawn.saturation().empty
+
+
+@pytest.mark.usefixtures("real")
+def test_loads_that_vary_on_their_own_have_curves_of_their_own(small: Path) -> None:
+    other = LOAD.replace("0", "1")
+    small.write_text(
+        small.read_text() + '\n[[traffic]]\npattern = "uniform"\nload = 0.1\nmessage = "1 KiB"\n'
+    )
+    sweep = fs.sweep(small, vary={"seed": [1], other: [0.1, 0.2], LOAD: [0.1, 0.3]}, jobs=1)
+    assert (sweep.loads, sweep.others) == ([other], ["seed", LOAD])
+    assert [key[LOAD] for key, _ in sweep.curves()] == [0.1, 0.3]
+    assert sweep.saturation()[LOAD].tolist() == [0.1, 0.3]
+    legend = plots.load_latency(sweep).legends[0]
+    assert [text.get_text() for text in legend.get_texts()][:2] == [
+        "traffic 0 load 0.1",
+        "traffic 0 load 0.3",
+    ]
+    one = fs.sweep(small, vary={other: [0.1], LOAD: [0.1, 0.3]}, jobs=1)
+    assert one.loads == [LOAD], "a load with one value does not vary"
+    together = fs.sweep(small, zip={other: [0.1, 0.2], LOAD: [0.1, 0.2]}, jobs=1)
+    assert len(together.curves()) == 1
 
 
 @pytest.mark.usefixtures("fake")

@@ -204,7 +204,7 @@ def remove(*paths: Path) -> list[Path]:
 
 
 BROKEN: dict[str, tuple[Callable[[Path], object], int, str]] = {
-    "no folder": (shutil.rmtree, 2, "a: this is not a folder of results: it has no manifest.json"),
+    "no folder": (shutil.rmtree, 2, "a: this is not a folder of results: it does not exist"),
     "a byte": (
         lambda a: (a / "links.parquet").write_bytes((a / "links.parquet").read_bytes()[:-9]),
         1,

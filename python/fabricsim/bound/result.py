@@ -38,6 +38,10 @@ class Bound(Shown):
     """A row for each direction of a link, and limited sink, that is used: its rate, and what is on it, overhead
     included, when rates are fair or, for the total, largest. NaN where packets choose their way."""
 
+    def __repr__(self) -> str:
+        title = self.facts.get("title") or self.facts["topology"]
+        return f"Bound({title!r}, at most {self.total_gbps:,.5g} of {self.offered_gbps:,.5g} Gb/s)"
+
     @property
     def total_gbps(self) -> float:
         """The largest total throughput."""

@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from fabricsim.catalogue import Entry
 from fabricsim.cli.layout import key_heading, narrow, two_lines
 from fabricsim.cli.numbers import plain
 from fabricsim.cli.repeated_cells import cells, joined, quantity
@@ -23,9 +24,10 @@ TOTALS = ("offered_load", "accepted_load", "latency_ns.mean", "latency_ns.p99", 
 MOST_PARAMETERS = 2
 """Parameters beside which all totals have room in 80 columns; beside more, the first total is left out."""
 MARKS = "ABCDEFGHIJKL"
-_FIGURES = ("accepted_gbps", "accepted_load", "latency_ns.mean", "latency_ns.p99", "jain")
-"""Quantities of an entry that are printed."""
-_OF_POINTS = ("accepted_load", "latency_ns.mean", "latency_ns.p99")
+_OF_JOBS = ("iteration_ns.mean", "exposed_ns")
+_FIGURES = ("accepted_gbps", "accepted_load", "latency_ns.mean", "latency_ns.p99", "jain", *_OF_JOBS)
+"""Quantities of an entry, or of a job, that are printed."""
+_OF_POINTS = ("accepted_load", "latency_ns.mean", "latency_ns.p99", *_OF_JOBS)
 """Those of them that are printed for each point of a sweep."""
 
 
@@ -142,13 +144,18 @@ def _points_by_entry(result: SweepResult, found: pd.DataFrame) -> Table | None:
         table.add_column(key_heading(key, result.varied))
     table.add_column("entry")
     for figure in figures:
-        table.add_column(two_lines(entry_of(figure)), justify="right")
+        table.add_column(two_lines(_of_any(figure)), justify="right")
     for given, rows in groups[:shown]:
         for number, entry in enumerate(entries):
             point = map(plain, given) if number == 0 else ("" for _ in given)
-            cells_of = (joined(rows.get(f"{entry}.{figure}"), entry_of(figure)) for figure in figures)
+            cells_of = (joined(rows.get(f"{entry}.{figure}"), _of_any(figure)) for figure in figures)
             table.add_row(*point, entry.partition(".")[2], *cells_of)
     return table
+
+
+def _of_any(figure: str) -> Entry:
+    """Name and unit of a figure of any entry or job."""
+    return entry_of(f"jobs[].{figure}" if figure in _OF_JOBS else figure)
 
 
 def _groups(

@@ -31,6 +31,7 @@ _SWEPT = (
 )
 """Columns of a sweep that are printed."""
 _OF_ENTRY = ".accepted_load"
+_OF_JOB = ("iteration_ns.mean", "exposed_ns")
 MOST_ENTRIES = 4
 """Entries of which a sweep's table has the accepted load."""
 
@@ -64,8 +65,33 @@ def print_sweep(result: SweepResult, console: Console) -> None:
         cells = [plain(row[key]) for key in result.parameters]
         table.add_row(*cells, *(shown_as(row[entry.name], entry) for entry in known))
     console.print(table)
+    _print_jobs(result, console)
     print_sweep_sums(result, console)
     _print_saturation(result, console)
+
+
+def _print_jobs(result: SweepResult, console: Console) -> None:
+    """Mean iteration and exposed communication of each job, where the time of all jobs does not say it."""
+    columns = [str(name) for name in result.points]
+    jobs = [name.removesuffix(f".{_OF_JOB[0]}") for name in columns if _is_of_job(name)]
+    figures = [figure for figure in _OF_JOB if any(f"{job}.{figure}" in columns for job in jobs)]
+    if len(jobs) < 2 and len(figures) < 2:
+        return
+    shown = max(1, MOST_POINTS // len(jobs))
+    note = f"the first {shown} of {len(result.points)} points" if len(result.points) > shown else None
+    headings = [key_heading(key, result.parameters) for key in result.parameters]
+    entries = [entry_of(f"jobs[].{figure}") for figure in figures]
+    table = narrow("by job", note, texts=[*headings, "job"], numbers=map(two_lines, entries))
+    for row in result.points.head(shown).to_dict("records"):
+        for number, job in enumerate(jobs):
+            point = [plain(row[key]) if number == 0 else "" for key in result.parameters]
+            cells = (shown_as(row.get(f"{job}.{entry.name.partition('.')[2]}"), entry) for entry in entries)
+            table.add_row(*point, job.partition(".")[2].strip('"'), *cells)
+    console.print(table)
+
+
+def _is_of_job(name: str) -> bool:
+    return name.startswith("jobs.") and name.endswith(f".{_OF_JOB[0]}")
 
 
 def _print_saturation(result: SweepResult, console: Console) -> None:

@@ -83,8 +83,19 @@ def _print_jobs(result: Result, console: Console) -> None:
     for job in jobs:
         if job["done"] < job["iterations"]:
             text = f"job {job['job']} is not done: {job['done']} of {job['iterations']} iterations"
-            text += "; give a longer run.duration"
+            text += _cure(result.manifest["summary"])
             console.print(text, style="yellow", markup=False)
+
+
+def _cure(summary: Mapping[str, Any]) -> str:
+    """Remedy for a job that is not done: more time does not help ranks that wait for lost packets."""
+    lost = (summary.get("invariants") or {}).get("dropped")
+    if not lost or summary.get("transport") or summary.get("queue_pairs"):
+        return "; give a longer run.duration"
+    return (
+        f"; {lost:,} packets were lost, and ranks wait for ever for what they carried: give routes that go around "
+        'failures from the start, faults.waiting = "hold", or a transport'
+    )
 
 
 def _totals(result: Result) -> Table:
@@ -125,7 +136,9 @@ def _causes(lost: Mapping[str, int] | None) -> str:
 def _confidence(found: Mapping[str, Any] | None) -> str:
     if not found:
         return ""
-    width, level = nanoseconds(found.get("half_width_ns")), percent(found.get("level"))
+    # Equal means of batches leave the errors of rounding of their differences.
+    half = round(found.get("half_width_ns") or 0.0, 6)
+    width, level = nanoseconds(half), percent(found.get("level"))
     return f"; mean ± {width} with confidence {level}"
 
 

@@ -45,6 +45,10 @@ class Comparison(Shown):
     note: str = ""
     """A sentence if no flow is in all runs, as of different topologies: then there are only totals."""
 
+    def __repr__(self) -> str:
+        titles = ", ".join(repr(run.title) for run in self.runs)
+        return f"Comparison({titles}; {len(self.flows):,} flows in common)"
+
     @property
     def series(self) -> pd.DataFrame:
         """Throughput over time of the common flows, as in `Result.series` with a column `run`; of runs that kept it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fabricsim.catalogue import FRACTION, Entry, key
+from fabricsim.catalogue import FRACTION, Entry, entry_parts, figures, key
 from fabricsim.lazy import pandas as pd
 from fabricsim.results import Result, few_looks, scalars
 
@@ -57,6 +57,8 @@ _DERIVED = (
 _OWN = {"experiment", "fingerprint", "seed", "wall_s", "saturation", "packet_hops", "simulated_s"}
 """Scalars that differ without being a result."""
 _OWN_PARTS = ("latency_confidence.", "invariants.", "measured", "congestion_trees.")
+_OF_JOBS = ("done", "iteration_ns.mean", "exposed_ns")
+"""Figures of jobs beside those of their entries; the others follow from them."""
 
 
 def totals_beside(results: Sequence[Result], labels: Sequence[str]) -> pd.DataFrame:
@@ -80,20 +82,15 @@ def _scalars(result: Result) -> dict[str, Any]:
     found = {
         name: value
         for name, value in scalars(result.manifest["summary"]).items()
-        if name not in _OWN and not name.startswith(_OWN_PARTS)
+        if name not in _OWN and not name.startswith(_OWN_PARTS) and not _follows(name)
     }
-    return found | _final(result) | _victims(result) | _jobs(result)
+    return found | _final(result) | _victims(result)
 
 
-def _jobs(result: Result) -> dict[str, Any]:
-    """Completed iterations of each job, and their mean time."""
-    found = {}
-    for job in result.manifest["summary"].get("jobs") or ():
-        found[f"jobs.{job['job']}.done"] = job["done"]
-        found[f"jobs.{job['job']}.iteration_ns.mean"] = job["iteration_ns"]["mean"]
-        if job.get("compute_ns"):
-            found[f"jobs.{job['job']}.exposed_ns"] = job["exposed_ns"]
-    return found
+def _follows(name: str) -> bool:
+    """True for figures of a job that follow from others."""
+    parts = entry_parts(name)
+    return parts is not None and parts[2] in set(figures("jobs")) - {*figures("traffic"), *_OF_JOBS}
 
 
 def _final(result: Result, part: float = 0.1) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -96,7 +97,7 @@ def load_latency(result: SweepResult) -> Figure:
         upper, lower = figure.subplots(2, 1, sharex=True)
         told = [name for name in curves[0][0] if len({key[name] for key, _ in curves}) > 1]
         for number, (key, group) in enumerate(curves):
-            label = ", ".join(f"{words(name).partition(',')[0]} {_value(key[name])}" for name in told)
+            label = ", ".join(f"{_name(name, result.parameters)} {_value(key[name])}" for name in told)
             if number >= MOST_LABELS:
                 label = f"and {len(curves) - MOST_LABELS} more" if number == MOST_LABELS else "_"
             rows = group.sort_values("offered_load")
@@ -118,6 +119,13 @@ def load_latency(result: SweepResult) -> Figure:
         head(figure, f"{result.title}: latency and accepted load")
         legend(figure)
     return figure
+
+
+def _name(key: str, keys: Sequence[str]) -> str:
+    """The last word of a key; all of it where another parameter ends with the same, such as a second load."""
+    last = key.rpartition(".")[2]
+    is_alone = sum(other.rpartition(".")[2] == last for other in keys) == 1
+    return words(last if is_alone else key.replace(".", " "))
 
 
 def _value(value: object) -> str:

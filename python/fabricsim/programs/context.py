@@ -127,7 +127,10 @@ def picoseconds(argument: str, value: str | float) -> int:
         raise InputError(
             f'{argument} = {value!r}: must be a time such as "3 us", or nanoseconds of 0 or more'
         )
-    return round(value * 1000)
+    found = round(value * 1000)
+    if found >= 1 << 64:
+        raise InputError(f"{argument} = {value!r}: must be below 18,446,744 s, where times end")
+    return found
 
 
 def _is_finite(value: object) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import cast
 
 from fabricsim.catalogue import SUMS, Entry, entry_parts
-from fabricsim.catalogue import column as column_of
+from fabricsim.catalogue import key as entry_of
 from fabricsim.compare import Comparison, RepeatedComparison
 from fabricsim.errors import InputError
 from fabricsim.lazy import pandas as pd
@@ -23,6 +24,8 @@ MOST_ROWS = 24
 """Rows of a sweep."""
 _FIGURES = ("accepted_gbps", "latency_ns.mean", "latency_ns.p99")
 """Figures of entries in sweeps."""
+OF_JOBS = ("iteration_ns.mean", "exposed_ns")
+"""Figures of jobs beside them."""
 _SHOWN = ("flows", "offered_gbps", "accepted_gbps", "latency_mean_ns", "latency_p99_ns", "jain")
 _COMPARED = ("accepted_gbps", "latency_mean_ns")
 
@@ -42,8 +45,7 @@ def of_run(result: Result) -> list[Section]:
 
 def of_sweep(result: SweepResult) -> list[Section]:
     """By entry if there are several, and the sums that the sweep has; of repetitions the means."""
-    found = [_entries_of_sweep(result)] if len(_entries_in(result)) > 1 else []
-    return [*found, *(_sums_of_sweep(result, by) for by in result.sums)]
+    return [*entries_of_sweep(result, MOST_ROWS), *(_sums_of_sweep(result, by) for by in result.sums)]
 
 
 def of_comparison(found: Comparison, marks: Sequence[str]) -> list[Section]:
@@ -100,22 +102,28 @@ def _entries_in(result: SweepResult) -> list[str]:
     return list(dict.fromkeys(f"{part[0]}.{part[1]}" for part in parts if part and part[2] in _FIGURES))
 
 
-def _entries_of_sweep(result: SweepResult) -> Section:
+def entries_of_sweep(result: SweepResult, most: int) -> list[Section]:
+    """Figures of each entry and job at each point, of repetitions the means; nothing if the totals say the same."""
     points, names = result.means, _entries_in(result)
+    if len(names) < 2 and not any(name.startswith("jobs.") for name in names):
+        return []
+    figures = [*_FIGURES, *(of for of in OF_JOBS if any(f"{name}.{of}" in points for name in names))]
     parts = []
     for at, name in enumerate(names):
-        columns = {figure: points.get(f"{name}.{figure}") for figure in _FIGURES}
+        columns = {figure: points.get(f"{name}.{figure}") for figure in figures}
         part = points[result.varied].assign(entry=name.partition(".")[2].strip('"'), **columns)
         parts.append(part.assign(_point=range(len(points)), _entry=at))
     rows = pd.concat(parts, ignore_index=True).sort_values(["_point", "_entry"], kind="stable")
-    units = ("Gb/s", "ns", "ns")
-    labels = ("accepted_gbps", "latency_mean_ns", "latency_p99_ns")
-    entries = [
-        Entry(figure, column_of("entries", label).label, unit)
-        for figure, label, unit in zip(_FIGURES, labels, units, strict=True)
-    ]
-    columns_of = [*(Entry(key, key) for key in result.varied), Entry("entry", "entry"), *entries]
-    return Section("Entries of the traffic list", table=table_of(rows, columns_of, MOST_ROWS, "rows"))
+    columns_of = [*(Entry(key, key) for key in result.varied), Entry("entry", "entry")]
+    columns_of += [dataclasses.replace(_figure(figure), name=figure) for figure in figures]
+    jobs = all(name.startswith("jobs.") for name in names)
+    title = "Jobs" if jobs else "Entries of the traffic list"
+    return [Section(title, table=table_of(rows, columns_of, most, "rows"))]
+
+
+def _figure(name: str) -> Entry:
+    """Name and unit of a figure of an entry or a job."""
+    return entry_of(f"{'jobs' if name in OF_JOBS else 'entries'}[].{name}")
 
 
 def _sums_of_sweep(result: SweepResult, by: str) -> Section:

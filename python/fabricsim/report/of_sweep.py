@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fabricsim.catalogue import Entry
+from fabricsim.catalogue import Entry, entry_parts
 from fabricsim.errors import FabricsimError
 from fabricsim.plots import save_sweep_plots
-from fabricsim.report.parts import Section, embedded, given, noted, scratch, table_of
+from fabricsim.report.brief import OF_JOBS, entries_of_sweep
+from fabricsim.report.parts import Section, Table, cell, embedded, given, noted, scratch, table_of
 from fabricsim.report.sums import sums_of_sweep
+from fabricsim.statistics import CONFIDENCE
 from fabricsim.sweep import SweepResult
 from fabricsim.sweep.precision import PrecisionSchedule
 from fabricsim.sweep.table import entry
@@ -22,6 +24,7 @@ _METRICS = (
     "latency_ns.mean",
     "latency_ns.p99",
     "jain",
+    "job_time_ns",
     "transport.completion_ns.mean",
     "transport.completion_ns.p99",
     "transport.completion_ns.p999",
@@ -30,6 +33,10 @@ _METRICS = (
     "status",
     "message",
 )
+
+
+_TOTALS = ("offered_load", "accepted_load", "latency_ns.mean", "latency_ns.p99", "jain", "job_time_ns")
+_NUMBERS = ("mean", "from", "to", "seeds")
 
 
 def sections_of_sweep(result: SweepResult) -> list[Section]:
@@ -44,6 +51,9 @@ def sections_of_sweep(result: SweepResult) -> list[Section]:
         Section("Summary", facts=given(facts)),
         Section("Points", table=table_of(result.points, columns, MOST_ROWS, "points")),
     ]
+    if result.repeated:
+        found.insert(1, _means(result))
+    found += entries_of_sweep(result, MOST_ROWS)
     found += sums_of_sweep(result)
     saturation = result.saturation()
     if len(saturation):
@@ -56,6 +66,29 @@ def sections_of_sweep(result: SweepResult) -> list[Section]:
     found.append(_pictures(result))
     found.append(Section("Experiment", code=str(result.manifest.get("experiment", ""))))
     return found
+
+
+def _means(result: SweepResult) -> Section:
+    """Means over the seeds, with their intervals: totals, then figures of entries and jobs."""
+    table = result.estimates()
+    metrics = [name for name in _TOTALS if name in set(table["metric"])]
+    metrics += [name for name in table["metric"].unique() if _is_of_entry(str(name))]
+    headings = [*result.varied, "quantity", "mean", "from", "to", "seeds"]
+    rows = []
+    for metric in metrics:
+        of = entry(metric)
+        for row in table[table["metric"] == metric].to_dict("records"):
+            values = (cell(row[name], of) for name in ("mean", "low", "high"))
+            rows.append([*(str(row[key]) for key in result.varied), of.heading, *values, f"{row['seeds']:,}"])
+    text = f"Means over the seeds, and {CONFIDENCE:.0%} confidence intervals."
+    return Section(
+        "Means", text=text, table=Table(headings, rows[:MOST_ROWS], [h in _NUMBERS for h in headings])
+    )
+
+
+def _is_of_entry(name: str) -> bool:
+    parts = entry_parts(name)
+    return parts is not None and parts[2] in ("accepted_gbps", "latency_ns.mean", "latency_ns.p99", *OF_JOBS)
 
 
 def _pictures(result: SweepResult) -> Section:

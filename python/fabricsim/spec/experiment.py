@@ -241,6 +241,8 @@ def _read_text(path: Path) -> str:
         raise InputError(
             f"{path}: this is not UTF-8 text (byte {error.start + 1}); save the file as UTF-8"
         ) from None
+    except IsADirectoryError:
+        raise InputError(f"{path}: this is a folder, not an experiment file (.toml)") from None
     except OSError as error:
         raise InputError(f"{path}: it cannot be read: {error.strerror}") from None
 

@@ -86,19 +86,24 @@ class SweepResult(Shown):
 
     @property
     def loads(self) -> list[str]:
-        """The parameters that are offered loads; of a search, those that it varied."""
+        """The offered loads along which curves run: those of the first axis that varies one. Loads of other axes
+        distinguish curves, since a curve over the sum of loads that vary on their own would mix them.
+        """
         if isinstance(schedule := self.schedule, BisectionSchedule):
             return list(schedule.shares)
-        return [key for key in self.parameters if is_load(key)]
+        axes = [[key for key in keys if is_load(key)] for keys in self.axes]
+        points = self.manifest["points"]
+        return next((keys for keys in axes if any(_varies(key, points) for key in keys)), [])
 
     @property
     def others(self) -> list[str]:
         """The parameters that distinguish curves over load: not those that vary together with the load."""
+        loads = set(self.loads)
         if self.is_search:
-            return [key for key in self.varied if key not in self.loads]
+            return [key for key in self.varied if key not in loads]
         zips = [axis["keys"] for axis in self.manifest.get("axes", ()) if axis["kind"] == "zip"]
-        tied = {key for keys in zips if any(map(is_load, keys)) for key in keys} | set(self.repeated)
-        return [key for key in self.parameters if not is_load(key) and key not in tied]
+        tied = {key for keys in zips if loads.intersection(keys) for key in keys}
+        return [key for key in self.varied if key not in loads | tied]
 
     @property
     def repeated(self) -> list[str]:
@@ -248,6 +253,10 @@ class SweepResult(Shown):
         if isinstance(self.schedule, PrecisionSchedule):
             plain["precision"] = self.precision().to_dict("records")
         return {key: finite(value) for key, value in plain.items()}
+
+
+def _varies(key: str, points: Sequence[Mapping[str, Any]]) -> bool:
+    return len({str(point.get(key)) for point in points}) > 1
 
 
 def sweep(
