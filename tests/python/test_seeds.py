@@ -186,7 +186,7 @@ def test_sets_that_cannot_be_compared(pair: Path, tmp_path: Path, command: Comma
     fs.sweep(pair, vary={"traffic.all.load": [0.1, 0.2]}, jobs=1, out=tmp_path / "loads")
     fs.run(pair, out=tmp_path / "one")
     for names, expected in [
-        (("a", "b"), "0 seeds in common"),
+        (("a", "b"), "seeds that these sets have in common: 0"),
         (("a", "loads"), "not one experiment with several seeds"),
         (("a", "one"), "repeat it with `fabricsim run --seeds N`"),
         (("a", "nowhere"), "nowhere: this is not a folder of results"),
