@@ -14,7 +14,7 @@ from fabricsim.errors import InputError
 from fabricsim.metric_names import MetricNames
 from fabricsim.native import version
 from fabricsim.spec import Experiment
-from fabricsim.spec.values import toml_value
+from fabricsim.spec.values import require_apart, toml_value
 from fabricsim.tune.metrics import Which, require
 from fabricsim.tune.parameters import Parameter, parameter
 
@@ -166,6 +166,8 @@ class Problem:
         Raises:
             InputError: it is not.
         """
+        for one, other in itertools.combinations(self.parameters, 2):
+            require_apart(one.key, other.key, self.facts, f"{self.experiment.file}: tune.parameters")
         for item in self.parameters:
             problems: list[str] = []
             for value in item.examples():
