@@ -58,6 +58,11 @@ WRONG = {
         'starts = [{ "traffic.1.load" = 0.9 }]',
         "tune.starts: traffic.1.load: 0.9 is not between",
     ),
+    "a scenario that sets a parameter by its entry's name": case(
+        "[tune.parameters]",
+        '[[tune.scenarios]]\nname = "s"\nset = { "traffic.b.load" = 0.1 }\n[tune.parameters]',
+        "tune.scenario 's': traffic.b.load is the parameter traffic.1.load: a scenario cannot set it",
+    ),
     "a scenario that is wrong": case(
         "[tune.parameters]",
         '[[tune.scenarios]]\nname = "s"\nset = { "switch.arbitr" = "random" }\n[tune.parameters]',
