@@ -38,6 +38,14 @@ duration = "40 us"
 """
 
 
+def test_rounding_is_no_difference() -> None:
+    ours = [0.1 + 0.2, 0.1 + 0.7, 5.0]
+    none = difference(ours, [0.3, 0.8, 5.0])
+    assert (none.mean, none.low, none.high) == (0.0, 0.0, 0.0)
+    assert difference(ours, [0.3, 0.8, 5.0 + 1e-9]).mean != 0.0
+    assert math.isnan(difference([math.nan], [1.0]).mean)
+
+
 @pytest.fixture
 def pair(tmp_path: Path, real: None) -> Path:
     path = tmp_path / "pair.toml"
