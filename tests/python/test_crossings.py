@@ -159,6 +159,8 @@ def test_the_chart_has_an_arrow_for_each_packet(tmp_path: Path) -> None:
         captured(packets, hosts=["H7"])
     with pytest.raises(InputError, match="no packet in this part"):
         captured(packets, before="1 ns")
+    with pytest.raises(InputError, match="no packet of InfiniBand or RoCE"):
+        captured([], hosts=["H0"])
 
 
 def test_long_times_without_packets_are_short() -> None:

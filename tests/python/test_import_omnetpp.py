@@ -334,6 +334,8 @@ def test_sequences_that_cannot_be_imported(tmp_path: Path, sequences: str, messa
 def test_a_folder_without_network_or_sequences(tmp_path: Path) -> None:
     with pytest.raises(fs.InputError, match=r"one \.ned file is needed; there are: none"):
         import_omnetpp(tmp_path)
+    with pytest.raises(fs.InputError, match="nowhere: no such file or folder"):
+        import_omnetpp(tmp_path / "nowhere")
     folder = small(tmp_path, changed(MODE, '**.gen.dstSeqMode = "dstRandom"'))
     (folder / "small.dstSeq").unlink()
     with pytest.raises(fs.InputError, match=r"small\.dstSeq: it cannot be read: .*No such file"):

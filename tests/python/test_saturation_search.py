@@ -290,7 +290,15 @@ def test_the_command_prints_the_point_and_the_runs(cell: Path, tmp_path: Path, c
             "traffic.x.load: the experiment has no such load",
         ),
         ("--saturation --vary traffic.0.load=0.1,0.2", "traffic.0.load is varied twice"),
-        ("--saturation --vary traffic.few.load=0.1,0.2", "traffic.few.load: loads are found by the search"),
+        (
+            "--saturation --load traffic.many.load --vary traffic.1.load=0.1",
+            "traffic.1.load and traffic.many.load are the same key",
+        ),
+        (
+            "--saturation --vary traffic.few.load=0.1,0.2",
+            "traffic.0.load and traffic.few.load are the same key",
+        ),
+        ("--saturation --vary traffic.few.rate=1,2", "traffic.few.rate: loads are found by the search"),
         ("--saturation --latency-factor 0.5", "latency factor = 0.5: must be above 1"),
         ("--saturation --per-round 0", "points per round = 0: must be 1 to 64"),
         ("--saturation --precision 2%", "exclude each other"),

@@ -38,6 +38,14 @@ duration = "40 us"
 """
 
 
+def test_rounding_is_no_difference() -> None:
+    ours = [0.1 + 0.2, 0.1 + 0.7, 5.0]
+    none = difference(ours, [0.3, 0.8, 5.0])
+    assert (none.mean, none.low, none.high) == (0.0, 0.0, 0.0)
+    assert difference(ours, [0.3, 0.8, 5.0 + 1e-9]).mean != 0.0
+    assert math.isnan(difference([math.nan], [1.0]).mean)
+
+
 @pytest.fixture
 def pair(tmp_path: Path, real: None) -> Path:
     path = tmp_path / "pair.toml"
@@ -186,7 +194,7 @@ def test_sets_that_cannot_be_compared(pair: Path, tmp_path: Path, command: Comma
     fs.sweep(pair, vary={"traffic.all.load": [0.1, 0.2]}, jobs=1, out=tmp_path / "loads")
     fs.run(pair, out=tmp_path / "one")
     for names, expected in [
-        (("a", "b"), "0 seeds in common"),
+        (("a", "b"), "seeds that these sets have in common: 0"),
         (("a", "loads"), "not one experiment with several seeds"),
         (("a", "one"), "repeat it with `fabricsim run --seeds N`"),
         (("a", "nowhere"), "nowhere: this is not a folder of results: it does not exist"),

@@ -12,7 +12,7 @@ from test_subnet_whatif import TORUS, TREE, written
 from test_subnets import TWO_SWITCHES
 
 from fabricsim import InputError
-from fabricsim.subnets import ENGINES, CannotRouteError, route
+from fabricsim.subnets import ENGINES, CannotRouteError, read_matrix, route
 from fabricsim.subnets.engine_options import reads
 
 pytestmark = pytest.mark.usefixtures("real")
@@ -63,6 +63,26 @@ def test_options_that_would_do_nothing_are_refused(
     ran = command("route", tree, *(option.format(file=file) for option in options))
     assert ran.code == 2
     assert part in " ".join(ran.err.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "m.csv: no demand is in it"),
+        ("# nothing\n\n", "m.csv: no demand is in it"),
+        ("H0,H1,-3\n", "m.csv:1: the weight is -3: must be a number of 0 or more"),
+        ("H0,H1,much\n", "m.csv:1: the weight 'much' is no number"),
+        ("H0\n", "m.csv:1: 1 columns"),
+    ],
+)
+def test_demands_that_are_none_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        read_matrix(written(tmp_path / "m.csv", text))
+
+
+def test_spaces_around_names_of_demands_do_not_count(tmp_path: Path) -> None:
+    (demand,) = read_matrix(written(tmp_path / "m.csv", " H0 , H1 , 1e3 \n"))
+    assert (demand.source, demand.destination, demand.weight) == ("H0", "H1", 1000.0)
 
 
 def test_settings_are_only_for_experiments(command: Command, tmp_path: Path) -> None:

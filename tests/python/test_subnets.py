@@ -69,6 +69,7 @@ def test_import_counts_and_names_what_is_odd(command: Command, fabric: Path) -> 
     assert "left # 1" in degraded[0]["text"]
     assert degraded[0]["file"] == str(fabric)
     for_people = command("import", "ibnetdiscover", fabric)
+    assert "no experiment is written: name its file with --out" in for_people.out
     assert "switches" in for_people.out
     assert "degraded: 1" in for_people.out
 

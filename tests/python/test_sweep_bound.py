@@ -94,6 +94,16 @@ def test_a_point_without_a_bound_says_why(command: Command, small: Path) -> None
     assert load_sweep("out").points["status"].tolist() == ["ok", "ok"]
 
 
+@pytest.mark.parametrize("entry", ["0", "all"])
+def test_responses_have_no_bound_however_they_are_set(command: Command, small: Path, entry: str) -> None:
+    small.write_text(SMALL.replace("[[traffic]]", '[[traffic]]\nname = "all"'))
+    response = f'traffic.{entry}.response={{ message = "64 B" }}'
+    ran = command(
+        "sweep", small, "--vary", "seed=1", "--bound", "--set", response, "--jobs", "1", "--out", "out"
+    )
+    assert "1 of 1 points have no bound: responses" in ran.err
+
+
 def test_the_command_prints_it(command: Command, small: Path) -> None:
     small.write_text(SMALL)
     arguments = ("sweep", small, "--vary", "traffic.0.load=0.1,0.3", "--jobs", "1", "--bound")

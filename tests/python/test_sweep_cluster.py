@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -156,6 +157,7 @@ class SlowStart:
 
     def __init__(self, failures: int) -> None:
         self.failures = failures
+        self.comm = SimpleNamespace(get_address_host=str)
 
     def Client(self, address: str, **settings: object) -> str:
         if self.failures:
@@ -191,6 +193,14 @@ def test_an_address_that_is_none_is_one_clear_message(
     assert ran.code == 2, ran.err
     assert "there is no Dask scheduler there" in ran.err
     assert len(ran.err.strip().splitlines()) == 1
+
+
+def test_an_address_that_is_none_leaves_no_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[str] = []
+    monkeypatch.setattr(on_dask, "_client", lambda _, address: begun.append(address))
+    with pytest.raises(fs.InputError, match="missing port number"):
+        on_dask.connect("nowhere")
+    assert not begun
 
 
 def test_a_scheduler_that_goes_is_a_clear_error_and_points_are_kept(

@@ -156,6 +156,17 @@ def test_bad_sweeps_are_one_clear_message(
     assert not (tmp_path / "runs").exists()
 
 
+NAMED = SMALL.replace("[[traffic]]", '[[traffic]]\nname = "all"')
+
+
+def test_a_key_by_number_is_that_by_name(command: Command, small: Path) -> None:
+    small.write_text(NAMED + '[sweep]\n"traffic.all.load" = [0.1, 0.2]\n')
+    assert plan(fs.Experiment.from_file(small), vary={LOAD: [0.3]}).points() == [{LOAD: "0.3"}]
+    ran = command("sweep", small, "--vary", f"{LOAD}=0.1", "--zip", "traffic.all.load=0.2")
+    assert ran.code == 2
+    assert f"{LOAD} and traffic.all.load are the same key, which is varied twice" in ran.err
+
+
 @pytest.mark.usefixtures("real")
 @pytest.mark.parametrize(
     ("key", "hint"),

@@ -33,6 +33,11 @@ WRONG = {
     "an entry that does not exist": case(
         "traffic.1.load", "traffic.2.load", "traffic.2.load", "it has 2", "parameter of [tune]"
     ),
+    "a key by number and by name": case(
+        RANGE,
+        RANGE + '\n"traffic.b.load" = { choices = [0.1] }',
+        "tune.parameters: traffic.1.load and traffic.b.load are the same key",
+    ),
     "an empty range": case('high = "32 KiB"', 'high = "8 KiB"', "e.toml:32: ", "the range is empty"),
     "no value that is allowed": case(
         RANGE, '"switch.virtual_lanes" = { low = 17, high = 20 }', "switch.virtual_lanes", "of [tune]"
@@ -52,6 +57,11 @@ WRONG = {
         "window = 4",
         'starts = [{ "traffic.1.load" = 0.9 }]',
         "tune.starts: traffic.1.load: 0.9 is not between",
+    ),
+    "a scenario that sets a parameter by its entry's name": case(
+        "[tune.parameters]",
+        '[[tune.scenarios]]\nname = "s"\nset = { "traffic.b.load" = 0.1 }\n[tune.parameters]',
+        "tune.scenario 's': traffic.b.load is the parameter traffic.1.load: a scenario cannot set it",
     ),
     "a scenario that is wrong": case(
         "[tune.parameters]",

@@ -110,6 +110,8 @@ def _subnet(found: Subnet, text: str, out: Path | None, force: bool, json: bool)
     print_subnet(found, output())
     if out is not None:
         output().print(f"experiment: {out}", markup=False)
+    else:
+        output().print("no experiment is written: name its file with --out")
 
 
 def print_subnet(found: Subnet, console: Console) -> None:

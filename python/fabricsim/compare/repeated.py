@@ -121,7 +121,8 @@ def compare_repeated(
     common = [seed for seed in tables[0].index if all(seed in table.index for table in tables)]
     if len(common) < 2:
         raise InputError(
-            f"these sets have {len(common)} seeds in common: an interval needs two or more; run all with the same seeds"
+            f"seeds that these sets have in common: {len(common)}; an interval needs two or more: "
+            "run all with the same seeds"
         )
     names = list(labels) if labels is not None else _labels(found)
     rows = []

@@ -59,6 +59,8 @@ def import_omnetpp(source: str | Path, base: str | Path = ".", config: str = GEN
         InputError: a file is missing or cannot be read, or the simulation has what an experiment cannot express.
     """
     source, base = Path(source), Path(base)
+    if not source.exists():
+        raise InputError(f"{source}: no such file or folder: give the simulation's folder, or its {INI}")
     file = source if source.is_file() else source / INI
     folder = file.parent
     ned, tables = _only(folder, "ned"), _only(folder, "fdbs")

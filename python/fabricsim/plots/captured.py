@@ -76,6 +76,10 @@ def captured(
 def _chosen(
     packets: Sequence[CapturedPacket], after: str | None, before: str | None, hosts: Collection[str]
 ) -> list[CapturedPacket]:
+    if not packets:
+        raise InputError(
+            "the capture has no packet of InfiniBand or RoCE whose headers are whole: nothing to draw"
+        )
     known = dict.fromkeys(name for packet in packets for name in (packet.source, packet.target))
     if unknown := [host for host in hosts if host not in known]:
         there = ", ".join(list(known)[:20])

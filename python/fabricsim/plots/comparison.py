@@ -183,7 +183,7 @@ def _drawn_flows(found: Comparison, most: int) -> _Drawn:
     }
     looks = [{"color": colour, "linewidth": 2.5} for colour in entry_colours(found.runs[0], shown)]
     bins = _coarse(of_entries, flows, shown)
-    return _Drawn("entry", shown, looks, bins, ends, shares, "mean share of link,\nlast tenth")
+    return _Drawn("entry", shown, looks, bins, ends, shares, "share of link per flow,\nmean, last tenth")
 
 
 def _of_entries(run: Result) -> pd.DataFrame | None:

@@ -42,9 +42,56 @@ def override(key: str, value: Any) -> tuple[str, str]:
     return key, toml_value(value)
 
 
+def key_parts(key: str) -> list[str]:
+    """`links.named."SW11-SW12".rate` in its parts."""
+    return [part.strip('"') for part in _PART.findall(key)]
+
+
+def entry_number(entries: Any, part: str) -> int | None:
+    """Place of an entry of a list, by its number or its `name`; None where there is no list or no such entry."""
+    if not isinstance(entries, list):
+        return None
+    if part.isdecimal() and int(part) < len(entries):
+        return int(part)
+    named = (
+        at for at, entry in enumerate(entries) if isinstance(entry, Mapping) and entry.get("name") == part
+    )
+    return next(named, None)
+
+
+def same_key(tree: Any, key: str) -> tuple[str, ...]:
+    """A key in parts that are equal for all its spellings: entries by number, though it has their names."""
+    parts = []
+    for part in key_parts(key):
+        number = entry_number(tree, part)
+        if number is not None:
+            parts.append(str(number))
+            tree = tree[number]
+        else:
+            parts.append(part)
+            tree = tree.get(part) if isinstance(tree, Mapping) else None
+    return tuple(parts)
+
+
+def require_apart(one: str, other: str, tree: Any, where: str) -> None:
+    """Refuses two keys that vary if they are the same key, in any spelling, or one is a part of the other.
+
+    Raises:
+        InputError: they are.
+    """
+    (first, key), (second, following) = sorted([(same_key(tree, one), one), (same_key(tree, other), other)])
+    if first == second:
+        same = f"{key} is" if key == following else f"{key} and {following} are the same key, which is"
+        raise InputError(f"{where}: {same} varied twice: keep one of them")
+    if second[: len(first)] == first:
+        raise InputError(
+            f"{where}: {following} is a part of {key}, which is varied as well: keep one of them"
+        )
+
+
 def put(tree: dict[str, Any], key: str, value: str) -> None:
     """Sets the value of a key, as TOML or as text without quotes. A key that finds no place changes nothing."""
-    *path, last = [part.strip('"') for part in _PART.findall(key)] or [""]
+    *path, last = key_parts(key) or [""]
     at: Any = tree
     for part in path:
         at = at.setdefault(part, {}) if isinstance(at, dict) else _entry(at, part)
@@ -54,14 +101,14 @@ def put(tree: dict[str, Any], key: str, value: str) -> None:
         parsed = value
     if isinstance(at, dict):
         at[last] = parsed
-    elif _entry(at, last) is not None:
-        at[int(last)] = parsed
+    elif (number := entry_number(at, last)) is not None:
+        at[number] = parsed
 
 
-def _entry(entries: Any, number: str) -> Any:
+def _entry(entries: Any, part: str) -> Any:
     """An entry of a list; None where there is no list or no such entry."""
-    good = isinstance(entries, list) and number.isdigit() and int(number) < len(entries)
-    return entries[int(number)] if good else None
+    number = entry_number(entries, part)
+    return None if number is None else entries[number]
 
 
 def parse_assignment(text: str) -> tuple[str, str]:

@@ -12,6 +12,7 @@ import tomli_w
 
 from fabricsim.errors import InputError
 from fabricsim.spec import Experiment
+from fabricsim.spec.values import entry_number, key_parts
 
 if TYPE_CHECKING:
     from fabricsim.sweep.plan import Plan
@@ -98,18 +99,11 @@ class Base:
 
 def value_at(tree: Any, key: str) -> Any:
     """The value of a key in an experiment with all defaults; None where there is none, or no single value."""
-    for part in key.split("."):
+    for part in key_parts(key):
         if isinstance(tree, Mapping):
-            tree = tree.get(part.strip('"'))
-        elif isinstance(tree, list):
-            tree = _item(tree, part.strip('"'))
+            tree = tree.get(part)
+        elif (number := entry_number(tree, part)) is not None:
+            tree = tree[number]
         else:
             return None
     return tree if isinstance(tree, bool | int | float | str) else None
-
-
-def _item(items: list[Any], part: str) -> Any:
-    """An entry of a list by its number or its name; None if there is none."""
-    if part.isdigit():
-        return items[int(part)] if int(part) < len(items) else None
-    return next((item for item in items if isinstance(item, Mapping) and item.get("name") == part), None)

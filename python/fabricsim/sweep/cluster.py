@@ -79,6 +79,8 @@ def connect(address: str) -> Any:
     """
     distributed = import_distributed()
     try:
+        # Before a client begins: one that is refused its address stays half started, and complains when Python ends.
+        distributed.comm.get_address_host(address)
         return _client(distributed, address)
     except (OSError, TimeoutError, ValueError) as error:
         reason = "nothing answers" if isinstance(error, OSError | TimeoutError) else str(error)

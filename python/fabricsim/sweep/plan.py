@@ -12,6 +12,7 @@ from typing import Any, Literal
 from fabricsim.errors import InputError
 from fabricsim.spec import Experiment, toml_value
 from fabricsim.spec.sweep import RandomPoints
+from fabricsim.spec.values import require_apart, same_key
 from fabricsim.statistics import seeds_from
 from fabricsim.sweep.base import Base
 from fabricsim.sweep.draw import drawn_points
@@ -107,10 +108,15 @@ def plan(
     in_zip, in_list, in_random = given.pop("zip"), given.pop("list"), given.pop("random")
     together = in_zip if zip is None else zip
     spelled = in_list if list is None else list
-    here = {*(vary or {}), *(zip or {}), *_keys(list or []), *_keys(loads or [])}
-    drawn = _random(_without(in_random, here) if random is None else random, where)
-    here |= set(drawn.keys) if drawn and random is not None else set()
-    given = {key: values for key, values in given.items() if key not in here} | dict(vary or {})
+    tree = base.tree()
+    here = {
+        same_key(tree, key) for key in (*(vary or {}), *(zip or {}), *_keys([*(list or []), *(loads or [])]))
+    }
+    drawn = _random(_without(in_random, here, tree) if random is None else random, where)
+    here |= {same_key(tree, key) for key in drawn.keys} if drawn and random is not None else set()
+    given = {key: values for key, values in given.items() if same_key(tree, key) not in here} | dict(
+        vary or {}
+    )
     axes = [
         Axis("grid", [{key: text} for text in _texts(key, values, where)]) for key, values in given.items()
     ]
@@ -128,7 +134,7 @@ def plan(
         facts = base.facts(Plan(axes).first)
         axes.append(Axis("seeds", [{SEED: str(seed)} for seed in seeds_from(facts["seed"], seeds)]))
     found = Plan(axes)
-    _check_axes(found, experiment)
+    _check_axes(found, experiment, tree)
     return found
 
 
@@ -208,11 +214,13 @@ def _keys(spelled: Any) -> set[str]:
     return {key for point in spelled if isinstance(point, Mapping) for key in point}
 
 
-def _without(drawn: dict[str, Any] | None, keys: set[str]) -> dict[str, Any] | None:
+def _without(
+    drawn: dict[str, Any] | None, keys: set[tuple[str, ...]], tree: Mapping[str, Any]
+) -> dict[str, Any] | None:
     """Drawn points of the file, without keys that are varied otherwise."""
     if drawn is None:
         return None
-    left = {key: what for key, what in drawn["keys"].items() if key not in keys}
+    left = {key: what for key, what in drawn["keys"].items() if same_key(tree, key) not in keys}
     return {**drawn, "keys": left} if left or not drawn["keys"] else None
 
 
@@ -228,20 +236,15 @@ def _random(drawn: Any, where: str) -> RandomPoints | None:
     return RandomPoints(**drawn)
 
 
-def _check_axes(found: Plan, experiment: Experiment) -> None:
+def _check_axes(found: Plan, experiment: Experiment, tree: Mapping[str, Any]) -> None:
     if not found.axes:
         raise InputError(
             f"{experiment.file}: there is nothing to sweep over: give --vary KEY=VALUE,VALUE "
             "or a [sweep] table in the file"
         )
     keys = sorted(found.parameters)
-    for key, following in itertools.pairwise(keys):
-        if key == following:
-            raise InputError(f"{experiment.file}: sweep: {key} is varied twice: keep one of them")
-        if following.startswith(f"{key}."):
-            raise InputError(
-                f"{experiment.file}: sweep: {following} is a part of {key}, which is varied as well: keep one of them"
-            )
+    for one, other in itertools.combinations(keys, 2):
+        require_apart(one, other, tree, f"{experiment.file}: sweep")
     if unfit := next((key for key in keys if key.partition(".")[0] in ("sweep", "tune")), None):
         raise InputError(f"{experiment.file}: sweep: {unfit} is no key of a run, so nothing changes with it")
     if found.size > MOST_POINTS:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricsim.lazy import numpy as np
 from fabricsim.memory import Allowance
-from fabricsim.statistics import interval
+from fabricsim.statistics import differences, interval
 from fabricsim.sweep import Stop, never
 from fabricsim.sweep.executors import Executor
 from fabricsim.sweep.precision import FIRST_SEEDS, looks
@@ -193,13 +193,14 @@ def _gain(
         np.array([problem.aggregate(wanted, _of_seed(found, seed, at)) for seed in seeds])
         for found in (best, baseline)
     )
-    low, high = interval(ours - theirs, problem.confidence)
+    apart = differences(ours, theirs)
+    low, high = interval(apart, problem.confidence)
     return Gain(
         metric=wanted.name,
         unit=unit(wanted.which.metric),
         baseline=float(theirs.mean()),
         best=float(ours.mean()),
-        difference=float((ours - theirs).mean()),
+        difference=float(apart.mean()),
         low=low,
         high=high,
         confidence=problem.confidence,

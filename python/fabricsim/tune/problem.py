@@ -14,7 +14,7 @@ from fabricsim.errors import InputError
 from fabricsim.metric_names import MetricNames
 from fabricsim.native import version
 from fabricsim.spec import Experiment
-from fabricsim.spec.values import toml_value
+from fabricsim.spec.values import require_apart, same_key, toml_value
 from fabricsim.tune.metrics import Which, require
 from fabricsim.tune.parameters import Parameter, parameter
 
@@ -166,6 +166,8 @@ class Problem:
         Raises:
             InputError: it is not.
         """
+        for one, other in itertools.combinations(self.parameters, 2):
+            require_apart(one.key, other.key, self.facts, f"{self.experiment.file}: tune.parameters")
         for item in self.parameters:
             problems: list[str] = []
             for value in item.examples():
@@ -179,6 +181,21 @@ class Problem:
                 raise InputError(f"{problems[0]}: it is a parameter of [tune]")
         for scenario in self.scenarios:
             self._about(f"scenario {scenario.name!r}", self.experiment.with_values(scenario.values).check)
+            self._check_scenario(scenario)
+
+    def _check_scenario(self, scenario: Scenario) -> None:
+        """Makes sure that a scenario sets no parameter: the parameter's value would replace its own.
+
+        Raises:
+            InputError: it does.
+        """
+        varied = {same_key(self.facts, item.key): item.key for item in self.parameters}
+        for key in scenario.values:
+            if parameter := varied.get(same_key(self.facts, key)):
+                raise InputError(
+                    f"{self.experiment.file}: tune.scenario {scenario.name!r}: {key} is the parameter {parameter}: "
+                    "a scenario cannot set it"
+                )
 
     def check_metrics(self) -> None:
         """Makes sure that runs of each scenario may have the metrics.
