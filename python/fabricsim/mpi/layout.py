@@ -223,9 +223,11 @@ def basic(code: str | None, size: int, name: str, dtype: Any, align: int | None 
 
 def pair(value: str, name: str) -> Layout:
     """A predefined type of a value and an index, of MINLOC and MAXLOC."""
-    dtype = np.dtype([("value", value), ("index", "i")], align=True)
+    padded = np.dtype([("value", value), ("index", "i")], align=True)
     first = np.dtype(value).itemsize
-    at = dtype.fields["index"][1] if dtype.fields else first
-    made = Layout([(0, first), (at, 4)], [(first, 1), (4, 1)], (0, dtype.itemsize), dtype, dtype.alignment)
+    at = padded.fields["index"][1] if padded.fields else first
+    # The bytes behind the index of the last element need not be memory of the program.
+    dtype = np.dtype({"names": ["value", "index"], "formats": [value, "i"], "offsets": [0, at]})
+    made = Layout([(0, first), (at, 4)], [(first, 1), (4, 1)], (0, padded.itemsize), dtype, padded.alignment)
     made.name, made.is_predefined = name, True
     return made
