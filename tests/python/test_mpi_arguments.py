@@ -13,6 +13,8 @@ from fabricsim.mpi import MPI
 
 ANYTHING: Any = MPI
 """The module without its types, which refuse these arguments."""
+NUMBERS = np.zeros(4)
+TYPES = [MPI.DOUBLE, MPI.DOUBLE]
 NETWORK = "loggp:L=1us,o=100ns,g=10ns,G=0.2"
 
 
@@ -27,6 +29,16 @@ def grid(comm: Any) -> Any:
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
+        (
+            lambda c: c.Alltoallv([NUMBERS, [1, -1]], NUMBERS),
+            "ERR_COUNT",
+            r"counts\[1\] = -1: must be 0 or more",
+        ),
+        (
+            lambda c: c.Alltoallw((NUMBERS, [-2, 0], [0, 0], TYPES), (NUMBERS, [0, 0], [0, 0], TYPES)),
+            "ERR_COUNT",
+            r"counts\[0\] = -2: must be 0 or more",
+        ),
         (lambda c: c.Split(0.5), "ERR_ARG", r"color = 0\.5: must be a whole number"),
         (lambda c: c.Split("a"), "ERR_ARG", "color = 'a': must be a whole number"),
         (lambda c: c.Split(0, None), "ERR_ARG", "key = None: must be a whole number"),

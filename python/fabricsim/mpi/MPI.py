@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading as _threading
 from typing import Any
 
+from fabricsim.mpi import absent as _absent
 from fabricsim.mpi import attached as _attached
 from fabricsim.mpi import constants as _constants
 from fabricsim.mpi import errors as _errors
@@ -203,6 +204,6 @@ def _comm_lock_table(comm: Comm) -> dict[str, Any]:
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("File", "FILE_NULL", "Session", "SESSION_NULL"):
-        raise NotImplementedError(f"MPI.{name} is not simulated: see the list in docs/guide/mpi.md")
+    if name in _absent.OF_MODULE:
+        raise _absent.AbsentError(name)
     raise AttributeError(f"module 'MPI' has no attribute {name!r}")

@@ -291,6 +291,13 @@ def _checked(values: Sequence[int], blocks: int) -> list[int]:
     return found
 
 
+def _check_counts(counts: Sequence[int]) -> None:
+    """Raises ERR_COUNT for a negative one."""
+    for number, count in enumerate(counts):
+        if count < 0:
+            raise Exception(constants.ERR_COUNT, f"counts[{number}] = {count}: must be 0 or more")
+
+
 def vector(message: Any, writable: bool, blocks: int) -> list[Block]:
     """A message of blocks, each with its count and displacement in elements."""
     given, counts_given, places_given, type_given = _parts(message, vector=True)
@@ -303,6 +310,7 @@ def vector(message: Any, writable: bool, blocks: int) -> list[Block]:
         counts = [operator.index(counts_given)] * blocks
     else:
         counts = _checked(counts_given, blocks)
+    _check_counts(counts)
     if places_given is None:
         places, at = [], 0
         for count in counts:
@@ -344,6 +352,7 @@ def vector_w(message: Any, writable: bool, blocks: int) -> list[Block]:
         numbers, offsets = [1] * blocks, [0] * blocks
     else:
         numbers, offsets = _checked(counts, blocks), _checked(places, blocks)
+        _check_counts(numbers)
     if len(types) != blocks:
         raise ValueError(f"expecting {blocks} items, got {len(types)}")
     base = memory.address if memory else 0
