@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import fabricsim as fs
 from fabricsim.mpi import MPI
 
 ANYTHING: Any = MPI
@@ -69,15 +70,40 @@ def test_the_null_info_has_no_keys() -> None:
     null = MPI.INFO_NULL
     assert (null.values(), null.pop("a", "x"), null.copy()) == ([], "x", null)
     null.clear()
-    for call in (lambda: null["a"], lambda: null.update(a="1"), null.popitem):
+    for call in (lambda: null["a"], null.update, null.popitem):
         with pytest.raises(KeyError):
             call()
+
+
+def test_infos_that_are_not_there() -> None:
+    assert pickle.loads(pickle.dumps(MPI.INFO_ENV)) == MPI.INFO_ENV
+    with pytest.raises(MPI.Exception, match="n = 1: there are 1 keys") as caught:
+        MPI.Info.Create({"a": "1"}).Get_nthkey(1)
+    assert repr(caught.value) == f"MPI.Exception({MPI.ERR_ARG})"
+    with pytest.raises(MPI.Exception, match="INFO_NULL"):
+        MPI.Info().Free()
+
+
+def test_no_memory_has_the_address_0() -> None:
+    assert (MPI.Get_address(ANYTHING.BOTTOM), MPI.Get_address(None)) == (0, 0)
+
+
+def test_a_generalized_request_is_freed_when_it_ends() -> None:
+    def program() -> list[str]:
+        calls: list[str] = []
+        request = MPI.Grequest.Start(None, lambda: calls.append("free"), None)
+        request.Complete()
+        request.Wait()
+        request.Wait()
+        return calls
+
+    assert fs.mpi.run(program, 1, "loggp:L=10,o=1").values == [["free"]]
 
 
 @pytest.mark.parametrize("name", ["File", "Session", "Open_port", "Add_error_class"])
 def test_a_name_that_is_not_simulated_can_be_tested(name: str) -> None:
     assert not hasattr(MPI, name)
-    with pytest.raises(NotImplementedError, match=f"MPI.{name} is not simulated"):
+    with pytest.raises(NotImplementedError, match=f"{name} is not simulated"):
         getattr(ANYTHING, name)
     with pytest.raises(NotImplementedError, match="Pack_external is not simulated"):
         ANYTHING.INT.Pack_external("external32", b"", bytearray(), 0)

@@ -135,7 +135,9 @@ def Get_processor_name() -> str:
 
 
 def Get_address(location: Any) -> int:
-    """Address of an object's memory."""
+    """Address of an object's memory; 0 of `BOTTOM` and None."""
+    if location is None or location is _constants.BOTTOM:
+        return 0
     return _Memory.of(location).address
 
 

@@ -38,6 +38,11 @@ class Info(Handle):
         found: dict[str, str] = self._ref.items
         return found
 
+    def Free(self) -> None:
+        """Forgets the texts."""
+        self._items()
+        super().Free()
+
     def Dup(self) -> Any:
         """The same texts."""
         return type(self).Create(self._items())
@@ -61,7 +66,10 @@ class Info(Handle):
 
     def Get_nthkey(self, n: int) -> str:
         """A key by number."""
-        return list(self._items())[n]
+        keys = list(self._items())
+        if not 0 <= n < len(keys):
+            raise Exception(constants.ERR_ARG, f"n = {n}: there are {len(keys)} keys")
+        return keys[n]
 
     def __len__(self) -> int:
         return len(self._items()) if self else 0
@@ -97,6 +105,8 @@ class Info(Handle):
 
     def update(self, items: Any = (), **texts: str) -> None:
         """Sets texts of several keys."""
+        if not self:
+            raise KeyError
         for key, value in dict(items, **texts).items():
             self[key] = value
 
@@ -120,7 +130,7 @@ class Info(Handle):
         return self._items() if self else {}
 
     def __reduce__(self) -> Any:
-        if not self or self is INFO_ENV:
+        if id(self._ref) in Handle._constants:
             return super().__reduce__()
         return type(self).Create, (dict(self.items()),)
 
