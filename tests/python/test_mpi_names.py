@@ -46,6 +46,28 @@ def test_a_struct_is_described_with_its_types() -> None:
     assert MPI.INT.decode() == (MPI.INT, "NAMED", {})
 
 
+@pytest.mark.parametrize("made", [MPI.INT.Create_contiguous(2), MPI.INT.Create_vector(2, 1, 3)])
+def test_messages_need_a_committed_type(made: Any) -> None:
+    def program() -> Any:
+        comm, space = MPI.COMM_SELF, bytearray(64)
+        calls = (
+            lambda: comm.Isend([space, 1, made], 0),
+            lambda: comm.Irecv([space, 1, made], 0),
+            lambda: comm.Allgather([space, 1, made], space),
+            lambda: made.Pack(space, bytearray(64), 0, comm),
+        )
+        for call in calls:
+            with pytest.raises(MPI.Exception, match="is not committed") as caught:
+                call()
+            assert caught.value.Get_error_class() == MPI.ERR_TYPE
+        again = made.Dup()
+        again.Commit()
+        comm.Sendrecv([space, 1, again.Dup()], 0, 0, [bytearray(64), 1, again], 0, 0)
+        return again.Get_size()
+
+    assert fs.mpi.run(program, 1, "loggp:L=10,o=1").values == [8]
+
+
 def test_an_info_is_a_mapping() -> None:
     info = MPI.Info.Create({"a": "1"})
     info.update({"b": "2"}, c="3")

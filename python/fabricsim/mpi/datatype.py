@@ -72,7 +72,7 @@ class Datatype(Handle, Attributes):
         """The same type again."""
         old = self._layout()
         made = Layout(old.segments, old.units, (old.lb, old.ub), old.basic, old.align)
-        made.code = old.code
+        made.code, made.committed = old.code, old.committed
         made.attributes = self._copied_attributes()
         return self._derived(made, "DUP", [], [], [self])
 
@@ -169,8 +169,8 @@ class Datatype(Handle, Attributes):
     Resized = Create_resized
 
     def Commit(self) -> Any:
-        """Returns the type: each one can be used at once."""
-        self._layout()
+        """Allows messages with elements of the type, and returns it."""
+        self._layout().committed = True
         return self
 
     def Free(self) -> None:
@@ -253,6 +253,7 @@ class Datatype(Handle, Attributes):
         """Packs elements into memory from a position, and returns the position behind them."""
         source, target = Memory.of(inbuf), Memory.of(outbuf, writable=True)
         one = self._layout()
+        one.check_committed()
         count = source.nbytes // one.extent if one.extent > 0 else 0
         packed = one.pack(source.address, count)
         if position < 0 or position + len(packed) > target.nbytes:
@@ -264,6 +265,7 @@ class Datatype(Handle, Attributes):
         """Unpacks elements from a position in memory, and returns the position behind them."""
         source, target = Memory.of(inbuf), Memory.of(outbuf, writable=True)
         one = self._layout()
+        one.check_committed()
         count = target.nbytes // one.extent if one.extent > 0 else 0
         total = count * one.size
         if position < 0 or position + total > source.nbytes:
