@@ -91,6 +91,20 @@ def test_arguments_of_a_wrong_type(call: Callable[[Any], Any], error: str, text:
     run(program)
 
 
+@pytest.mark.parametrize(
+    ("program", "changes", "text"),
+    [
+        (5, {}, "program: 5 is not a function"),
+        (lambda: (yield), {}, "makes a generator: a program is an ordinary function"),
+        (print, {"flops_per_second": 0}, "flops_per_second = 0: must be above 0"),
+        (print, {"flops_per_second": float("nan")}, "flops_per_second = nan: must be above 0"),
+    ],
+)
+def test_arguments_of_a_run(program: Any, changes: dict[str, Any], text: str) -> None:
+    with pytest.raises(fs.InputError, match=text):
+        fs.mpi.run(program, 2, **changes)
+
+
 def test_whole_numbers_of_numpy_are_numbers() -> None:
     def program() -> tuple[Any, ...]:
         comm: Any = MPI.COMM_WORLD
