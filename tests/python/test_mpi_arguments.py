@@ -13,6 +13,8 @@ from fabricsim.mpi import MPI
 
 ANYTHING: Any = MPI
 """The module without its types, which refuse these arguments."""
+NUMBERS = np.zeros(4)
+TYPES = [MPI.DOUBLE, MPI.DOUBLE]
 NETWORK = "loggp:L=1us,o=100ns,g=10ns,G=0.2"
 
 
@@ -27,6 +29,16 @@ def grid(comm: Any) -> Any:
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
+        (
+            lambda c: c.Alltoallv([NUMBERS, [1, -1]], NUMBERS),
+            "ERR_COUNT",
+            r"counts\[1\] = -1: must be 0 or more",
+        ),
+        (
+            lambda c: c.Alltoallw((NUMBERS, [-2, 0], [0, 0], TYPES), (NUMBERS, [0, 0], [0, 0], TYPES)),
+            "ERR_COUNT",
+            r"counts\[0\] = -2: must be 0 or more",
+        ),
         (lambda c: c.Split(0.5), "ERR_ARG", r"color = 0\.5: must be a whole number"),
         (lambda c: c.Split("a"), "ERR_ARG", "color = 'a': must be a whole number"),
         (lambda c: c.Split(0, None), "ERR_ARG", "key = None: must be a whole number"),
@@ -77,6 +89,20 @@ def test_arguments_of_a_wrong_type(call: Callable[[Any], Any], error: str, text:
         assert caught.value.Get_error_class() == getattr(MPI, error)
 
     run(program)
+
+
+@pytest.mark.parametrize(
+    ("program", "changes", "text"),
+    [
+        (5, {}, "program: 5 is not a function"),
+        (lambda: (yield), {}, "makes a generator: a program is an ordinary function"),
+        (print, {"flops_per_second": 0}, "flops_per_second = 0: must be above 0"),
+        (print, {"flops_per_second": float("nan")}, "flops_per_second = nan: must be above 0"),
+    ],
+)
+def test_arguments_of_a_run(program: Any, changes: dict[str, Any], text: str) -> None:
+    with pytest.raises(fs.InputError, match=text):
+        fs.mpi.run(program, 2, **changes)
 
 
 def test_whole_numbers_of_numpy_are_numbers() -> None:

@@ -340,3 +340,39 @@ def test_times_are_those_of_loggopsim() -> None:
     chosen = {"barrier": "dissemination", "alltoall": "linear"}
     assert fs.mpi.run(barrier, 16, network, collectives=chosen).end_ns == 4800
     assert fs.mpi.run(exchange, 16, network, collectives=chosen).end_ns == 3000
+
+
+PAIRS = {
+    "SHORT_INT": ("h", MPI.SHORT_INT),
+    "INT_INT": ("i", MPI.INT_INT),
+    "LONG_INT": ("l", MPI.LONG_INT),
+    "FLOAT_INT": ("f", MPI.FLOAT_INT),
+    "DOUBLE_INT": ("d", MPI.DOUBLE_INT),
+    "LONG_DOUBLE_INT": ("g", MPI.LONG_DOUBLE_INT),
+}
+
+
+@pytest.mark.parametrize("name", list(PAIRS))
+@pytest.mark.parametrize("ranks", [2, 5])
+def test_locations_of_pairs_of_every_type(name: str, ranks: int) -> None:
+    """Also where a pair ends with padding, and the buffer ends with the last index."""
+    code, kind = PAIRS[name]
+    padded = np.dtype([("value", code), ("index", "i")], align=True)
+    values = np.random.default_rng(ranks).integers(0, 3, (ranks, 3))
+
+    def program() -> list[tuple[float, int]]:
+        comm = MPI.COMM_WORLD
+        mine = np.zeros(3, padded)
+        mine["value"], mine["index"] = values[comm.rank], comm.rank
+        last = mine[2:]["index"]
+        end = last.ctypes.data + last.nbytes - mine.ctypes.data
+        given, found = mine.tobytes()[:end], bytearray(end)
+        comm.Allreduce([given, 3, kind], [found, 3, kind], MPI.MAXLOC)
+        local = bytearray(given)
+        MPI.MINLOC.Reduce_local([given, 3, kind], [local, 3, kind])
+        assert local == given
+        result = np.frombuffer(bytes(found).ljust(3 * padded.itemsize), padded)
+        return [(float(one["value"]), int(one["index"])) for one in result]
+
+    best = [(float(column.max()), int(column.argmax())) for column in values.T]
+    assert fs.mpi.run(program, ranks, FAST).values == [best] * ranks

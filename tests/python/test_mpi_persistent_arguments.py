@@ -14,7 +14,7 @@ from fabricsim.mpi import MPI
 NETWORK = "loggp:L=1us,o=100ns,g=10ns,G=0.2"
 RANKS = 2
 SENDS = ("send", "ssend", "bsend", "rsend")
-GAPS = MPI.DOUBLE.Create_vector(2, 1, 2)
+GAPS = MPI.DOUBLE.Create_vector(2, 1, 2).Commit()
 """A type that is not contiguous: two doubles of each four."""
 
 

@@ -38,7 +38,7 @@ DOUBLES = np.arange(6.0).reshape(2, 3)
         ([DOUBLES, MPI.DOUBLE], 48),
         ([DOUBLES, 4, MPI.DOUBLE], 32),
         ((DOUBLES, 0, MPI.BYTE), 0),
-        ([DOUBLES, 2, MPI.DOUBLE.Create_contiguous(2)], 32),
+        ([DOUBLES, 2, MPI.DOUBLE.Create_contiguous(2).Commit()], 32),
     ],
 )
 def test_bytes_of_plain_buffers(message: Any, size: int) -> None:
@@ -53,7 +53,7 @@ def test_bytes_of_plain_buffers(message: Any, size: int) -> None:
         np.asfortranarray(DOUBLES),
         DOUBLES.astype(complex),
         [DOUBLES, (2, 1), MPI.DOUBLE],
-        [DOUBLES, 1, MPI.DOUBLE.Create_vector(2, 1, 2)],
+        [DOUBLES, 1, MPI.DOUBLE.Create_vector(2, 1, 2).Commit()],
         [DOUBLES, "d"],
         [None, 0, MPI.BYTE],
     ],

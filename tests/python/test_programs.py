@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import runpy
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -256,12 +257,22 @@ def test_ctrl_c_ends_a_run() -> None:
         v.run(None, {"H0": program, "H1": lambda ctx: ctx.recv_info("H0")})
 
 
+def _generator(ctx: v.Context) -> Iterator[None]:
+    yield
+
+
+async def _coroutine(ctx: v.Context) -> None:
+    pass
+
+
 @pytest.mark.parametrize(
     ("programs", "changes", "message"),
     [
         ({"H9": print}, {}, 'there is no host "H9"'),
         ({"H0": 5}, {}, "5 is not a function"),
         ({"H0": [5]}, {}, "5 is not a function"),
+        ({"H0": _generator}, {}, r"programs\['H0'\]: _generator makes a generator: a program is an ordinary"),
+        ({"H0": _coroutine}, {}, "_coroutine makes a coroutine"),
         ({}, {}, "give a function for at least one host"),
         ({"H0": print}, {"polling_limit": "soon"}, "polling_limit: .*soon"),
     ],

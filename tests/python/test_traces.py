@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from fabricsim.cli.app import app
 from fabricsim.errors import InputError
+from fabricsim.mpi.run import network_of
 from fabricsim.programs import ProgramsBlockedError
 from fabricsim.traces import FORMATS, Record, Trace, play, write_records
 
@@ -50,6 +51,25 @@ def test_json_has_the_promised_keys(tmp_path: Path) -> None:
     assert found["ends_ns"] == [600, 1700]
     assert found["unmatched"] == found["unfinished"] == []
     assert found["network"] == {"loggp": {"L": 1000, "o": 100, "g": 10, "G": 0, "O": 0, "S": 65535}}
+
+
+def test_json_has_the_parameters_of_the_network_of_ranks(tmp_path: Path) -> None:
+    arguments = [_file(tmp_path, PING), "--format", "goal", "--network", "loggp:L=2us,o=1,G=0.5", "--as-run"]
+    found = json.loads(_run(*arguments, "--json"))
+    assert found["network"] == {"loggp": {"L": 2000, "o": 1, "g": 10, "G": 0.5}}
+
+
+def test_a_rate_of_flops_is_refused_where_computations_are_times(tmp_path: Path) -> None:
+    command = ["mpi", "replay", _file(tmp_path, PING), "--format", "goal", "--flops", "2e9"]
+    found = CliRunner().invoke(app, command)
+    assert isinstance(found.exception, InputError)
+    assert "--flops 2e+09: only with --format ti" in str(found.exception)
+
+
+def test_a_message_that_ranks_cannot_send_is_named(tmp_path: Path) -> None:
+    trace = Trace.read(_file(tmp_path, PING.replace("8b", f"{2**31 + 1}b")), "goal")
+    with pytest.raises(InputError, match=r"rank 0, operation 1: 2147483649 B: .* at most 2147483648 B"):
+        play(trace, network_of("loggp:"), "loggp")
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from fabricsim.cli.mpi_report import Force, OutFolder, Paraver, Perfetto, Plot, 
 from fabricsim.cli.pictures import LabelOption, StyleOption, WidthOption, drawing_if
 from fabricsim.cli.state import EXIT_CODES, Json, Set, read, show
 from fabricsim.errors import FabricsimError, InputError
-from fabricsim.mpi.run import network_of
+from fabricsim.mpi.run import DEFAULT_RATE, network_of
 from fabricsim.native import bad_input, native
 from fabricsim.ranks import RunLog, report_of
 from fabricsim.spec import split_values
@@ -64,8 +64,12 @@ ComputeTime = Annotated[
     ),
 ]
 Flops = Annotated[
-    float,
-    typer.Option("--flops", metavar="RATE", help="Flops of a processor in a second, for traces with flops."),
+    float | None,
+    typer.Option(
+        "--flops",
+        metavar="RATE",
+        help="Flops of a processor in a second, with --format ti. By default 1e9.",
+    ),
 ]
 Goal = Annotated[
     Path | None,
@@ -84,7 +88,7 @@ def replay(
     as_run: AsRun = False,
     compute_time: ComputeTime = None,
     no_compute: Annotated[bool, typer.Option("--no-compute", help="Computations take no time.")] = False,
-    flops: Flops = 1e9,
+    flops: Flops = None,
     goal: Goal = None,
     report: Report = False,
     out: OutFolder = None,
@@ -112,9 +116,12 @@ def replay(
         raise InputError(f"--goal {goal}: a schedule is of one trace, and {len(trace)} are given")
     if goal is not None and goal.exists() and not force:
         raise InputError(f"{goal}: this exists; choose another file, or replace it with --force")
+    if flops is not None and format != "ti":
+        raise InputError(f"--flops {flops:g}: only with --format ti: the computations of {format} are times")
+    rate = DEFAULT_RATE if flops is None else flops
     scale = 0.0 if no_compute else compute_scale
     fixed = None if compute_time is None else _whole_ns(compute_time)
-    read = [Trace.read(one, format, compute_scale=scale, flops_per_s=flops) for one in trace]
+    read = [Trace.read(one, format, compute_scale=scale, flops_per_s=rate) for one in trace]
     if fixed is not None:
         read = [one.with_computation(fixed) for one in read]
     if goal is not None:

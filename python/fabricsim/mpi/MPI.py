@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading as _threading
 from typing import Any
 
+from fabricsim.mpi import absent as _absent
 from fabricsim.mpi import attached as _attached
 from fabricsim.mpi import constants as _constants
 from fabricsim.mpi import errors as _errors
@@ -134,7 +135,9 @@ def Get_processor_name() -> str:
 
 
 def Get_address(location: Any) -> int:
-    """Address of an object's memory."""
+    """Address of an object's memory; 0 of `BOTTOM` and None."""
+    if location is None or location is _constants.BOTTOM:
+        return 0
     return _Memory.of(location).address
 
 
@@ -203,6 +206,6 @@ def _comm_lock_table(comm: Comm) -> dict[str, Any]:
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("File", "FILE_NULL", "Session", "SESSION_NULL"):
-        raise NotImplementedError(f"MPI.{name} is not simulated: see the list in docs/guide/mpi.md")
+    if name in _absent.OF_MODULE:
+        raise _absent.AbsentError(name)
     raise AttributeError(f"module 'MPI' has no attribute {name!r}")

@@ -37,9 +37,12 @@ class Block:
         return self.count * self.layout.size
 
     def check(self, what: str) -> None:
-        """Raises ERR_TYPE for a type that is `DATATYPE_NULL`, ERR_BUFFER for elements outside of the memory."""
+        """Raises ERR_TYPE for a type that is `DATATYPE_NULL` or not committed, ERR_BUFFER for elements outside of the
+        memory.
+        """
         if self.null:
             raise Exception(constants.ERR_TYPE, "the datatype is MPI.DATATYPE_NULL")
+        self.layout.check_committed()
         if self.memory is None or not self.count:
             return
         low, high = self.layout.span(self.count)
@@ -74,7 +77,7 @@ class Block:
     def _in_place(self, writable: bool) -> memoryview | None:
         """Their bytes as they lie in memory, if they lie together and inside of it."""
         memory, layout = self.memory, self.layout
-        if memory is None or self.null or not layout.is_contiguous:
+        if memory is None or self.null or not layout.is_contiguous or not layout.committed:
             return None
         begin, length = self.address - memory.address, self.count * layout.size
         if begin < 0 or begin + length > memory.nbytes:
@@ -139,7 +142,7 @@ def _parts_of_contiguous(message: Any) -> tuple[Any, int | None, int]:
     else:
         return None, None, 0
     layout = kind._ref if isinstance(kind, Datatype) else None
-    if not isinstance(layout, Layout) or not layout.is_contiguous:
+    if not isinstance(layout, Layout) or not layout.is_contiguous or not layout.committed:
         return None, None, 0
     return given, count, layout.size
 
@@ -291,6 +294,13 @@ def _checked(values: Sequence[int], blocks: int) -> list[int]:
     return found
 
 
+def _check_counts(counts: Sequence[int]) -> None:
+    """Raises ERR_COUNT for a negative one."""
+    for number, count in enumerate(counts):
+        if count < 0:
+            raise Exception(constants.ERR_COUNT, f"counts[{number}] = {count}: must be 0 or more")
+
+
 def vector(message: Any, writable: bool, blocks: int) -> list[Block]:
     """A message of blocks, each with its count and displacement in elements."""
     given, counts_given, places_given, type_given = _parts(message, vector=True)
@@ -303,6 +313,7 @@ def vector(message: Any, writable: bool, blocks: int) -> list[Block]:
         counts = [operator.index(counts_given)] * blocks
     else:
         counts = _checked(counts_given, blocks)
+    _check_counts(counts)
     if places_given is None:
         places, at = [], 0
         for count in counts:
@@ -344,6 +355,7 @@ def vector_w(message: Any, writable: bool, blocks: int) -> list[Block]:
         numbers, offsets = [1] * blocks, [0] * blocks
     else:
         numbers, offsets = _checked(counts, blocks), _checked(places, blocks)
+        _check_counts(numbers)
     if len(types) != blocks:
         raise ValueError(f"expecting {blocks} items, got {len(types)}")
     base = memory.address if memory else 0

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fabricsim.lazy import numpy as np
-from fabricsim.mpi import constants, layout
+from fabricsim.mpi import absent, constants, layout
 from fabricsim.mpi.attributes import Attributes
 from fabricsim.mpi.errors import Exception
 from fabricsim.mpi.handles import Handle, Null
@@ -72,11 +72,11 @@ class Datatype(Handle, Attributes):
         """The same type again."""
         old = self._layout()
         made = Layout(old.segments, old.units, (old.lb, old.ub), old.basic, old.align)
-        made.code = old.code
+        made.code, made.committed = old.code, old.committed
         made.attributes = self._copied_attributes()
         return self._derived(made, "DUP", [], [], [self])
 
-    Clone = Dup
+    Clone = Create_dup = Dup
 
     def Create_contiguous(self, count: int) -> Any:
         """`count` elements, one after the other."""
@@ -166,9 +166,11 @@ class Datatype(Handle, Attributes):
         """The same type with other bounds."""
         return self._derived(layout.resized(self._layout(), lb, extent), "RESIZED", [], [lb, extent], [self])
 
+    Resized = Create_resized
+
     def Commit(self) -> Any:
-        """Returns the type: each one can be used at once."""
-        self._layout()
+        """Allows messages with elements of the type, and returns it."""
+        self._layout().committed = True
         return self
 
     def Free(self) -> None:
@@ -199,6 +201,21 @@ class Datatype(Handle, Attributes):
         return list(integers), list(addresses), [], [_handle_of(one) for one in types]
 
     contents = property(Get_contents)
+
+    def decode(self) -> tuple[Any, str, dict[str, Any]]:
+        """The type of which this one is made, the name of the constructor, and its arguments."""
+        combiner = self._layout().combiner
+        if combiner == "NAMED":
+            return self, combiner, {}
+        integers, addresses, _, types = self.Get_contents()
+        base = types[0] if len(types) == 1 else DATATYPE_NULL
+        return base, combiner, _arguments(combiner, integers + addresses, types)
+
+    def __reduce__(self) -> Any:
+        if self and self._layout().combiner != "NAMED":
+            return _created, self.decode()
+        return super().__reduce__()
+
     combiner = property(lambda self: self.Get_envelope()[-1])
     is_named = property(lambda self: self._layout().combiner == "NAMED")
     is_predefined = property(lambda self: self._ref is self.NULL or self._layout().is_predefined)
@@ -236,6 +253,7 @@ class Datatype(Handle, Attributes):
         """Packs elements into memory from a position, and returns the position behind them."""
         source, target = Memory.of(inbuf), Memory.of(outbuf, writable=True)
         one = self._layout()
+        one.check_committed()
         count = source.nbytes // one.extent if one.extent > 0 else 0
         packed = one.pack(source.address, count)
         if position < 0 or position + len(packed) > target.nbytes:
@@ -247,6 +265,7 @@ class Datatype(Handle, Attributes):
         """Unpacks elements from a position in memory, and returns the position behind them."""
         source, target = Memory.of(inbuf), Memory.of(outbuf, writable=True)
         one = self._layout()
+        one.check_committed()
         count = target.nbytes // one.extent if one.extent > 0 else 0
         total = count * one.size
         if position < 0 or position + total > source.nbytes:
@@ -279,6 +298,32 @@ def _blocks(lengths: Sequence[int], places: Sequence[int]) -> tuple[list[int], l
     return first, second
 
 
+def _arguments(combiner: str, numbers: list[int], types: list[Any]) -> dict[str, Any]:
+    """Arguments of a constructor by name, of the integers and addresses that it keeps."""
+    scalars = {
+        "DUP": (),
+        "CONTIGUOUS": ("count",),
+        "VECTOR": ("count", "blocklength", "stride"),
+        "HVECTOR": ("count", "blocklength", "stride"),
+        "RESIZED": ("lb", "extent"),
+    }
+    if combiner in scalars:
+        return dict(zip(scalars[combiner], numbers, strict=True))
+    count, rest = numbers[0], numbers[1:]
+    if combiner in ("INDEXED_BLOCK", "HINDEXED_BLOCK"):
+        return {"blocklength": rest[0], "displacements": rest[1:]}
+    if combiner == "SUBARRAY":
+        parts = [rest[count * part : count * (part + 1)] for part in range(3)]
+        return {**dict(zip(("sizes", "subsizes", "starts"), parts, strict=True)), "order": rest[-1]}
+    found: dict[str, Any] = {"blocklengths": rest[:count], "displacements": rest[count:]}
+    return found | {"datatypes": types} if combiner == "STRUCT" else found
+
+
+def _created(base: Datatype, combiner: str, arguments: dict[str, Any]) -> Any:
+    """A derived type again, as `Datatype.decode` describes it."""
+    return getattr(base, f"Create_{combiner.lower()}")(**arguments).Commit()
+
+
 def _typestr(one: Layout) -> str | None:
     dtype = one.basic
     return (
@@ -307,3 +352,6 @@ def lookup(code: Any) -> Datatype:
     if found is None:
         raise KeyError(f"cannot map {code!r} to MPI datatype")
     return found
+
+
+absent.add(Datatype, absent.OF_DATATYPE)

@@ -48,6 +48,9 @@ class Exception(RuntimeError):  # noqa: N818 - mpi4py's name
         self.ob_ierr = ierr
         self._detail = detail
 
+    def __repr__(self) -> str:
+        return f"MPI.Exception({self.ob_ierr})"
+
     def __str__(self) -> str:
         return f"{error_class_name(self.error_class)}: {self.error_string}"
 

@@ -38,6 +38,11 @@ class Info(Handle):
         found: dict[str, str] = self._ref.items
         return found
 
+    def Free(self) -> None:
+        """Forgets the texts."""
+        self._items()
+        super().Free()
+
     def Dup(self) -> Any:
         """The same texts."""
         return type(self).Create(self._items())
@@ -61,7 +66,10 @@ class Info(Handle):
 
     def Get_nthkey(self, n: int) -> str:
         """A key by number."""
-        return list(self._items())[n]
+        keys = list(self._items())
+        if not 0 <= n < len(keys):
+            raise Exception(constants.ERR_ARG, f"n = {n}: there are {len(keys)} keys")
+        return keys[n]
 
     def __len__(self) -> int:
         return len(self._items()) if self else 0
@@ -73,13 +81,15 @@ class Info(Handle):
         return bool(self) and key in self._items()
 
     def __getitem__(self, key: str) -> str:
-        return self._items()[key]
+        return self._or_none()[key]
 
     def __setitem__(self, key: str, value: str) -> None:
+        if not self:
+            raise KeyError(key)
         self.Set(key, value)
 
     def __delitem__(self, key: str) -> None:
-        del self._items()[key]
+        del self._or_none()[key]
 
     def get(self, key: str, default: Any = None) -> Any:
         """Text of a key."""
@@ -88,6 +98,41 @@ class Info(Handle):
     def keys(self) -> list[str]:
         """The keys."""
         return list(self)
+
+    def values(self) -> list[str]:
+        """The texts."""
+        return [text for _, text in self.items()]
+
+    def update(self, items: Any = (), **texts: str) -> None:
+        """Sets texts of several keys."""
+        if not self:
+            raise KeyError
+        for key, value in dict(items, **texts).items():
+            self[key] = value
+
+    def pop(self, key: str, *default: Any) -> Any:
+        """Deletes a key and returns its text, or the default if there is no such key."""
+        return self._or_none().pop(key, *default)
+
+    def popitem(self) -> tuple[str, str]:
+        """Deletes the last key, and returns it with its text."""
+        return self._or_none().popitem()
+
+    def copy(self) -> Any:
+        """The same texts."""
+        return self.Dup() if self else type(self)()
+
+    def clear(self) -> None:
+        """Deletes all keys."""
+        self._or_none().clear()
+
+    def _or_none(self) -> dict[str, str]:
+        return self._items() if self else {}
+
+    def __reduce__(self) -> Any:
+        if id(self._ref) in Handle._constants:
+            return super().__reduce__()
+        return type(self).Create, (dict(self.items()),)
 
     def items(self) -> list[tuple[str, str]]:
         """Keys and texts."""

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fabricsim.lazy import numpy as np
+from fabricsim.mpi import constants
+from fabricsim.mpi.errors import Exception
 from fabricsim.mpi.handles import Referent
 from fabricsim.mpi.memory import view_of
 
@@ -47,12 +49,21 @@ class Layout(Referent):
         self.contents: tuple[list[int], list[int], list[Any]] = ([], [], [])
         self.attributes: dict[int, Any] = {}
         self.is_predefined = False
+        self.committed = False
+        """True if messages may have elements of the type."""
         self.is_contiguous = (
             self.size == self.ub - self.lb
             and self.lb == 0
             and (not self.segments or self.segments == [(0, self.size)])
         )
         self._index: tuple[int, Any] | None = None
+
+    def check_committed(self) -> None:
+        """Raises ERR_TYPE if the type is not committed."""
+        if not self.committed:
+            raise Exception(
+                constants.ERR_TYPE, f"the datatype ({self.combiner}) is not committed: call Commit()"
+            )
 
     @property
     def extent(self) -> int:
@@ -218,14 +229,17 @@ def basic(code: str | None, size: int, name: str, dtype: Any, align: int | None 
     alignment = align or (made.alignment if made is not None else size) or 1
     layout = Layout([(0, size)], [(size, 1)], (0, size), made, alignment)
     layout.code, layout.name, layout.is_predefined = code, name, True
+    layout.committed = True
     return layout
 
 
 def pair(value: str, name: str) -> Layout:
     """A predefined type of a value and an index, of MINLOC and MAXLOC."""
-    dtype = np.dtype([("value", value), ("index", "i")], align=True)
+    padded = np.dtype([("value", value), ("index", "i")], align=True)
     first = np.dtype(value).itemsize
-    at = dtype.fields["index"][1] if dtype.fields else first
-    made = Layout([(0, first), (at, 4)], [(first, 1), (4, 1)], (0, dtype.itemsize), dtype, dtype.alignment)
-    made.name, made.is_predefined = name, True
+    at = padded.fields["index"][1] if padded.fields else first
+    # The bytes behind the index of the last element need not be memory of the program.
+    dtype = np.dtype({"names": ["value", "index"], "formats": [value, "i"], "offsets": [0, at]})
+    made = Layout([(0, first), (at, 4)], [(first, 1), (4, 1)], (0, padded.itemsize), dtype, padded.alignment)
+    made.name, made.is_predefined, made.committed = name, True, True
     return made

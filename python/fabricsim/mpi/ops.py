@@ -51,7 +51,11 @@ class Operator(Referent):
             self.function(buffer.frombuffer(a, readonly=True), buffer.frombuffer(b), _handle_of(layout))
         elif count and layout.size:
             with np.errstate(all="ignore"):
-                self.function(np.frombuffer(a, layout.basic, count), np.frombuffer(b, layout.basic, count))
+                self.function(_elements(a, layout, count), _elements(b, layout, count))
+
+
+def _elements(memory: memoryview, layout: Layout, count: int) -> Any:
+    return np.ndarray((count,), layout.basic, memory, strides=(layout.extent,))
 
 
 def _into(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], None]:

@@ -43,6 +43,8 @@ class Request(Handle):
             one.is_inactive = True
         else:
             self._ref = self.NULL
+            if type(one) is GeneralizedOperation:
+                one.release()
         error, call = one.error, one.call
         if status is not None:
             status._set(one.source, one.tag, error, one.nbytes, one.cancelled)

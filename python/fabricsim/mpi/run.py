@@ -26,6 +26,7 @@ from fabricsim.mpi.process import Process, current
 from fabricsim.mpi.session import Shared
 from fabricsim.programs import ProgramError, ProgramsBlockedError, Scheduler
 from fabricsim.programs.context import picoseconds
+from fabricsim.programs.functions import check_program
 from fabricsim.ranks import RankReport, Recorder, RunLog, report_of
 from fabricsim.results import Result
 from fabricsim.spec import Experiment
@@ -124,6 +125,9 @@ def run(
     """
     if isinstance(ranks, bool) or not isinstance(ranks, int) or not 1 <= ranks <= MOST_RANKS:
         raise InputError(f"ranks = {ranks!r}: must be 1 to {MOST_RANKS}")
+    check_program("program", program)
+    if not 0 < flops_per_second < float("inf"):
+        raise InputError(f"flops_per_second = {flops_per_second!r}: must be above 0")
     selection = Selection(decisions, collectives)
     check_computations(compute, compute_scale)
     place = network_of(network, **fabric)
@@ -298,7 +302,9 @@ def compute(
     if flops is not None:
         speed = process.flops_per_second if rate is None else rate
         if not speed > 0 or not 0 <= flops < float("inf"):
-            raise InputError(f"compute(flops={flops!r}, rate={speed!r}): must be 0 or more, and above 0")
+            raise InputError(
+                f"compute(flops={flops!r}, rate={speed!r}): flops must be 0 or more, the rate above 0"
+            )
         duration = flops / speed * 1e9
     assert duration is not None
     process.enter_call()

@@ -17,6 +17,7 @@ from fabricsim.memory import Allowance, allowance
 from fabricsim.native import bad_input, native, waited
 from fabricsim.native_types import NativePrograms
 from fabricsim.programs.context import ProgramContext, picoseconds
+from fabricsim.programs.functions import check_program
 from fabricsim.programs.notes import Note
 from fabricsim.programs.scheduler import Scheduler
 from fabricsim.results import Result
@@ -107,8 +108,7 @@ def _flat(
     for host, given in programs.items():
         several = list(given) if isinstance(given, Sequence) else [given]
         for number, function in enumerate(several):
-            if not callable(function):
-                raise InputError(f"programs[{host!r}]: {function!r} is not a function")
+            check_program(f"programs[{host!r}]", function)
             names.append(f"{host}.{number}" if isinstance(given, Sequence) else host)
             hosts.append(host)
             functions.append(function)

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from fabricsim.errors import InputError
 from fabricsim.programs import ProgramsBlockedError
 from fabricsim.ranks import Recorder, RunLog
 from fabricsim.traces.jobs import Jobs
@@ -16,6 +17,8 @@ _STANDARD = 0
 _COLLECTIVE_TAGS = 1 << 31
 """Tags from here on belong to the messages of collective operations, which have a context of their own."""
 _PS_IN_NS = 1000
+LONGEST = 1 << 31
+"""Longest message of a rank, in bytes: that of the simulated adapters."""
 
 Operations = tuple[Sequence[tuple[int, int, int, int]], Sequence[Sequence[int]], Sequence[Sequence[int]]]
 """Kind, peer, tag and size of each operation; the operations that wait for its end; those that wait for its start."""
@@ -144,12 +147,14 @@ def play(trace: Trace | Jobs, network: Any, name: str, log: RunLog | None = None
     Args:
         trace: the trace, or several.
         network: the network; it has a place for each rank.
-        name: description of the network in the result.
+        name: name of a fabric in the result; a LogGP network is described by its parameters.
         log: takes a record of the ranks.
+
+    Raises:
+        InputError: a message is longer than `LONGEST`.
     """
     everything = [trace.operations(rank) for rank in range(trace.ranks)]
-    longest = max((one[3] for all, _, _ in everything for one in all if one[0] in (_SEND, _RECV)), default=0)
-    memory = memoryview(bytearray(longest))
+    memory = memoryview(bytearray(_longest([operations for operations, _, _ in everything])))
     if log is not None and hasattr(network, "keep_log"):
         network.keep_log()
     scheduler, endpoints = network.open([f"rank {rank}" for rank in range(trace.ranks)])
@@ -173,9 +178,24 @@ def play(trace: Trace | Jobs, network: Any, name: str, log: RunLog | None = None
         # Of operations in progress at the end of the run it is not known whether they would have had a match.
         unmatched=[one for player in players for one in player.unmatched()] if stopped is None else [],
         unfinished=progress,
-        network={"fabric": name},
+        network=network.described() if hasattr(network, "described") else {"fabric": name},
         stopped=stopped,
     )
+
+
+def _longest(ranks: Sequence[Sequence[tuple[int, int, int, int]]]) -> int:
+    """Bytes of the longest message."""
+    longest = 0
+    for rank, operations in enumerate(ranks):
+        for number, (kind, _, _, size) in enumerate(operations):
+            if kind not in (_SEND, _RECV):
+                continue
+            if size > LONGEST:
+                raise InputError(
+                    f"rank {rank}, operation {number}: {size} B: a message of a rank has at most {LONGEST} B"
+                )
+            longest = max(longest, size)
+    return longest
 
 
 def _run(run: Callable[[Sequence[Player]], Any], players: Sequence[Player]) -> str | None:

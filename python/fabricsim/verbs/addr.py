@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass, field
 
 from fabricsim.verbs.context import PD, Closable
+from fabricsim.verbs.errors import PyverbsRDMAError
 from fabricsim.verbs.gid import GID, McastGroup
 
 __all__ = ["AH", "GID", "AHAttr", "GlobalRoute", "McastGroup"]
@@ -38,7 +40,14 @@ class AHAttr:
     gr: GlobalRoute | None = None
 
     def row(self) -> tuple[int, int, int]:
-        """LID, service level and source path bits, for the adapter."""
+        """LID, service level and source path bits, for the adapter.
+
+        Raises:
+            PyverbsRDMAError: the adapter has no such port.
+        """
+        if self.port_num != 1:
+            text = f"ah_attr.port_num = {self.port_num}: the adapter has port 1"
+            raise PyverbsRDMAError(text, errno.EINVAL)
         return (self.dlid, self.sl, self.src_path_bits)
 
 

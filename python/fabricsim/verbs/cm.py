@@ -6,11 +6,13 @@ whose service identifiers are `0x0000000001060000 | port`, or of UDP, `0x0000000
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass, field
 
 from fabricsim.programs.scheduler import CONNECTION_EVENT
 from fabricsim.verbs import enums as e
-from fabricsim.verbs.addr import AH, AHAttr
+from fabricsim.verbs.addr import AHAttr
+from fabricsim.verbs.cm_messages import Messages
 from fabricsim.verbs.cm_paths import AlternatePaths, PathRecord, path_record, path_to
 from fabricsim.verbs.cm_types import (
     IB_CM_APR_RECEIVED,
@@ -38,12 +40,10 @@ from fabricsim.verbs.cm_types import (
     rdma_cm_event_type,
     rdma_port_space,
 )
-from fabricsim.verbs.completion import CQ, WC
+from fabricsim.verbs.completion import CQ
 from fabricsim.verbs.context import PD, Context
-from fabricsim.verbs.errors import PyverbsUserError
-from fabricsim.verbs.memory import MR
+from fabricsim.verbs.errors import PyverbsRDMAError, PyverbsUserError
 from fabricsim.verbs.qp import QP, QPAttr, QPCap, QPInitAttr
-from fabricsim.verbs.wr import SGE, RecvWR, SendWR
 
 __all__ = [
     "CMID",
@@ -134,15 +134,16 @@ class CMEventChannel:
             return CMEvent(event, end, private_data=data, path=end._path_offered(of))
         if event is Event.IB_CM_APR_RECEIVED:
             end._path_answered(of["status"])
+        status = of.get("status", -errno.ETIMEDOUT if event is Event.RDMA_CM_EVENT_UNREACHABLE else 0)
         if end._is_datagram:
             ud = UDParam(AHAttr(dlid=end._peer["dlid"]), of["qp_num"], of["qkey"]) if "qkey" in of else None
-            return CMEvent(event, end, None, of.get("status", 0), data, ud)
+            return CMEvent(event, end, None, status, data, ud)
         if event is Event.RDMA_CM_EVENT_ESTABLISHED:
-            data = end._reply
-        return CMEvent(event, end, None, of.get("status", 0), data)
+            data, end._was_established = end._reply, True
+        return CMEvent(event, end, None, status, data)
 
 
-class CMID(AlternatePaths):
+class CMID(AlternatePaths, Messages):
     """An end of a connection (`rdma_cm_id`).
 
     Args:
@@ -169,7 +170,7 @@ class CMID(AlternatePaths):
         self._peer: dict[str, int] = {}
         self.route: PathRecord | None = None
         self._service: int | None = None
-        self._param, self._is_accepted = ConnParam(), False
+        self._param, self._is_accepted, self._was_established = ConnParam(), False, False
         self._reply = b""
 
     def resolve_addr(self, address: AddrInfo) -> None:
@@ -234,6 +235,8 @@ class CMID(AlternatePaths):
 
         With datagrams it asks for the queue pair of the service (SIDR), which `ESTABLISHED` has in `ud`.
         """
+        if self._number is not None:
+            raise PyverbsRDMAError("connect: the end has or had a connection: use another CMID", errno.EINVAL)
         if self._address is None or self.qp is None:
             raise PyverbsUserError("connect: call resolve_addr, resolve_route and create_qp before")
         self._param = param or ConnParam()
@@ -301,8 +304,15 @@ class CMID(AlternatePaths):
         self.context.call(self._adapter.delay, self.number, service_timeout)
 
     def disconnect(self) -> None:
-        """Releases the connection: `DISCONNECTED` at both ends. The queue pair goes to the error state."""
-        self.context.call(self._adapter.disconnect, self.number)
+        """Releases the connection: `DISCONNECTED` at both ends. The queue pair goes to the error state.
+
+        The other end may have released it already: then nothing is sent, as in Linux.
+        """
+        try:
+            self.context.call(self._adapter.disconnect, self.number)
+        except PyverbsRDMAError:
+            if not self._was_established:
+                raise
         self._disconnected()
 
     @property
@@ -311,36 +321,6 @@ class CMID(AlternatePaths):
         if self._number is None:
             raise PyverbsUserError("the end has no connection")
         return self._number
-
-    def reg_msgs(self, size: int) -> MR:
-        """Memory for messages (`rdma_reg_msgs`)."""
-        return MR(self.pd, size, e.IBV_ACCESS_LOCAL_WRITE)
-
-    def post_recv(self, mr: MR, length: int | None = None) -> None:
-        """Posts a receive request (`rdma_post_recv`)."""
-        self._own().post_recv(RecvWR(sg=[SGE(mr.buf, mr.length if length is None else length, mr.lkey)]))
-
-    def post_send(self, mr: MR, flags: int = e.IBV_SEND_SIGNALED, length: int | None = None) -> None:
-        """Posts a SEND (`rdma_post_send`)."""
-        piece = SGE(mr.buf, mr.length if length is None else length, mr.lkey)
-        self._own().post_send(SendWR(sg=[piece], send_flags=flags))
-
-    def post_ud_send(
-        self, mr: MR, ah: AH, rqpn: int, flags: int = e.IBV_SEND_SIGNALED, length: int | None = None
-    ) -> None:
-        """Posts a datagram to a queue pair (`rdma_post_ud_send`)."""
-        piece = SGE(mr.buf, mr.length if length is None else length, mr.lkey)
-        request = SendWR(sg=[piece], send_flags=flags)
-        request.set_wr_ud(ah, rqpn, RDMA_UDP_QKEY)
-        self._own().post_send(request)
-
-    def get_send_comp(self) -> WC:
-        """Polls for the next completion of a send (`rdma_get_send_comp`)."""
-        return _poll(self._own().init_attr.scq)
-
-    def get_recv_comp(self) -> WC:
-        """Polls for the next completion of a receive request (`rdma_get_recv_comp`)."""
-        return _poll(self._own().init_attr.rcq)
 
     def close(self) -> None:
         """Ends listening, and destroys the queue pair."""
@@ -358,12 +338,11 @@ class CMID(AlternatePaths):
 
     def _offer(self, qp: QP) -> tuple[int, int, int, int, int, int]:
         param = self._param
-        reads = (param.responder_resources, param.initiator_depth)
-        return (qp.qp_num, qp.qp_num & 0xFFFFFF, *reads, param.retry, param.rnr_retry)
+        return (qp.qp_num, qp.qp_num & 0xFFFFFF, *param.reads(), *param.retries())
 
     def _to_rts(self, qp: QP) -> None:
         """Brings the queue pair to RTS, with the attributes that the other end has sent."""
-        peer, param = self._peer, self._param
+        peer, (responder_resources, initiator_depth) = self._peer, self._param.reads()
         qp.to_rts(
             QPAttr(
                 qp_access_flags=e.ibv_access_flags(0xF),
@@ -372,11 +351,11 @@ class CMID(AlternatePaths):
                 dest_qp_num=peer["qp_num"],
                 rq_psn=peer["psn"],
                 sq_psn=qp.qp_num & 0xFFFFFF,
-                max_dest_rd_atomic=min(param.responder_resources, peer["initiator_depth"]),
-                max_rd_atomic=min(param.initiator_depth, peer["responder_resources"]),
+                max_dest_rd_atomic=min(responder_resources, peer["initiator_depth"]),
+                max_rd_atomic=min(initiator_depth, peer["responder_resources"]),
                 min_rnr_timer=12,
                 timeout=peer.get("timeout", 14),
-                retry_cnt=peer.get("retry_count", param.retry),
+                retry_cnt=peer.get("retry_count", self._param.retries()[0]),
                 rnr_retry=peer["rnr_retry_count"],
             )
         )
@@ -391,10 +370,3 @@ class CMID(AlternatePaths):
     def _disconnected(self) -> None:
         if self.qp is not None and self.qp.qp_state != e.IBV_QPS_ERR:
             self.qp.modify(QPAttr(qp_state=e.IBV_QPS_ERR), e.IBV_QP_STATE)
-
-
-def _poll(cq: CQ | None) -> WC:
-    assert cq is not None
-    while not (found := cq.poll()):
-        pass
-    return found.wcs[0]

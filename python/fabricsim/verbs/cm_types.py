@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from fabricsim.verbs.addr import AHAttr
-from fabricsim.verbs.errors import PyverbsUserError
+from fabricsim.verbs.errors import PyverbsRDMAError, PyverbsUserError
 
 if TYPE_CHECKING:
     from fabricsim.verbs.cm import CMID
 
 RDMA_UDP_QKEY = 0x01234567
 """Queue key of the queue pairs of `RDMA_PS_UDP`."""
+_MOST_READS = 16
+"""READs and atomic operations of an adapter's queue pair at a time."""
+_ALL_READS = 0xFF
+"""`RDMA_MAX_RESP_RES`, `RDMA_MAX_INIT_DEPTH`."""
 
 
 class rdma_port_space(IntEnum):
@@ -98,11 +103,13 @@ class ConnParam:
     """Parameters of a connection (`rdma_conn_param`)."""
 
     responder_resources: int = 1
-    """READs and atomic operations of the other end at a time."""
+    """READs and atomic operations of the other end at a time, 0 to 16; 255 (`RDMA_MAX_RESP_RES`): the most."""
     initiator_depth: int = 1
-    """READs and atomic operations of its own at a time."""
+    """READs and atomic operations of its own at a time, 0 to 16; 255 (`RDMA_MAX_INIT_DEPTH`): the most."""
     retry: int = 7
+    """Retransmissions after time-outs; more than 7 count as 7, as in Linux."""
     rnr_retry: int = 7
+    """Retransmissions after RNR NAKs, 7: without end; more than 7 count as 7."""
     private_data: bytes = b""
     """At most 92 B in a request, 196 B in an acceptance; of datagrams 216 and 136 B."""
     alternate_path: AHAttr | None = None
@@ -112,6 +119,23 @@ class ConnParam:
     failover_accepted: int = 0
     """Of an acceptance: 0 loads the request's second path, if there is one; 1: this end has none, 2: it refuses that
     one (`failover_accepted` of `ib_cm_rep_param`)."""
+
+    def reads(self) -> tuple[int, int]:
+        """Responder resources and initiator depth.
+
+        Raises:
+            PyverbsRDMAError: the adapter does not have that many.
+        """
+        for name in ("responder_resources", "initiator_depth"):
+            value = getattr(self, name)
+            if not 0 <= value <= _MOST_READS and value != _ALL_READS:
+                text = f"{name} = {value}: must be 0 to {_MOST_READS}, or {_ALL_READS} for the most"
+                raise PyverbsRDMAError(text, errno.EINVAL)
+        return min(self.responder_resources, _MOST_READS), min(self.initiator_depth, _MOST_READS)
+
+    def retries(self) -> tuple[int, int]:
+        """Retry counts as a request carries them."""
+        return min(self.retry, 7), min(self.rnr_retry, 7)
 
 
 @dataclass(frozen=True)

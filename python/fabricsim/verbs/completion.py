@@ -69,7 +69,7 @@ class CompChannel(Closable):
         Args:
             expected_cq: the queue whose event it must be.
         """
-        context = self.context
+        context, _ = self.context, self.handle
         while True:
             for cq in self.cqs:
                 if context.call(context.adapter.take_cq_event, cq.handle):
@@ -106,6 +106,11 @@ class CQ(Closable):
         channel: CompChannel | None = None,
         comp_vector: int = 0,
     ) -> None:
+        if comp_vector != 0:
+            text = f"create_cq: comp_vector = {comp_vector}: must be 0: the adapter has one completion vector"
+            raise PyverbsRDMAError(text, errno.EINVAL)
+        if channel is not None:
+            _ = channel.handle  # raises if it was closed
         self.context = context
         self.cqe = cqe
         self.cq_context = cq_context

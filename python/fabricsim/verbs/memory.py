@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fabricsim.programs.scheduler import WRITE
 from fabricsim.verbs.context import PD, Closable
+from fabricsim.verbs.errors import PyverbsUserError
 
 
 class MR(Closable):
@@ -47,10 +48,16 @@ class MR(Closable):
         self.context.look_at_memory((self.handle, offset, length))
         return self.context.call(self.context.adapter.read_memory, self.handle, offset, length)
 
-    def write(self, data: bytes, length: int | None = None, offset: int = 0) -> None:
-        """Copies bytes into the region. It takes no time."""
-        taken = bytes(data) if length is None else bytes(data)[:length]
-        self.context.call(self.context.adapter.write_memory, self.handle, offset, taken)
+    def write(
+        self, data: bytes | bytearray | memoryview | str, length: int | None = None, offset: int = 0
+    ) -> None:
+        """Copies the first `length` bytes of `data`, by default all, into the region. It takes no time."""
+        taken = data.encode() if isinstance(data, str) else memoryview(data).tobytes()
+        if length is not None and not 0 <= length <= len(taken):
+            raise PyverbsUserError(
+                f"MR.write: length = {length}: must be 0 to {len(taken)}, the bytes of data"
+            )
+        self.context.call(self.context.adapter.write_memory, self.handle, offset, taken[:length])
 
     def wait_write(self) -> None:
         """Polls memory until another remote WRITE to the region is visible: each call waits for one WRITE.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -188,14 +189,13 @@ class QP(Closable):
         self.modify(qp_attr, _MASKS[self.qp_type][step])
 
     def modify(self, qp_attr: QPAttr, comp_mask: int) -> None:
-        """Changes the attributes of a mask of `IBV_QP_*` (`ibv_modify_qp`). It takes no time."""
-        given: dict[str, Any] = {}
-        for bit in Mask(comp_mask):
-            if bit not in _FIELDS:
-                raise PyverbsUserError(f"modify_qp: {bit.name} is not supported")
-            value = getattr(qp_attr, _FIELDS[bit])
-            if value is not None:
-                given[_FIELDS[bit]] = value
+        """Changes the attributes of a mask of `IBV_QP_*` (`ibv_modify_qp`). It takes no time.
+
+        Raises:
+            PyverbsUserError: the mask has a bit that is not supported.
+            PyverbsRDMAError: an attribute of the mask is not set, or the adapter refuses the change.
+        """
+        given = self._masked(qp_attr, comp_mask)
         path, alternate = given.get("ah_attr"), given.get("alt_ah_attr")
         numbers = [(name, int(value)) for name, value in given.items() if not isinstance(value, AHAttr)]
         second = None
@@ -206,6 +206,16 @@ class QP(Closable):
         row = None if path is None else path.row()
         self.context.call(self.context.adapter.modify_qp, self.handle, numbers, row, second)
         self._attr = dataclasses.replace(self._attr, **given)
+
+    def _masked(self, qp_attr: QPAttr, comp_mask: int) -> dict[str, Any]:
+        """The attributes of a mask, by name."""
+        if unknown := int(comp_mask) & ~sum(_FIELDS):
+            raise PyverbsUserError(f"modify_qp: {Mask(unknown)!r} is not supported")
+        given = {name: getattr(qp_attr, name) for bit, name in _FIELDS.items() if comp_mask & bit}
+        if unset := [name for name, value in given.items() if value is None]:
+            text = f"modify_qp: queue pair {self.handle}: {', '.join(unset)}: in the mask and not set"
+            raise PyverbsRDMAError(text, errno.EINVAL)
+        return given
 
     def query(self, attr_mask: int = 0) -> tuple[QPAttr, QPInitAttr]:
         """The attributes (`ibv_query_qp`): all, whatever the mask."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass, field
 
 from fabricsim.verbs.completion import CQ
 from fabricsim.verbs.context import PD, Closable, Context
-from fabricsim.verbs.errors import PyverbsUserError
+from fabricsim.verbs.errors import PyverbsRDMAError, PyverbsUserError
 from fabricsim.verbs.wr import RecvWR, linked, pieces
+
+_SRQ_LIMIT = 2
+"""`IBV_SRQ_LIMIT`."""
 
 
 class XRCD(Closable):
@@ -61,8 +65,15 @@ class SRQ(Closable):
         if init.attr.srq_limit:
             self.modify(init.attr)
 
-    def modify(self, attr: SrqAttr, comp_mask: int = 2) -> None:
-        """Sets the limit (`ibv_modify_srq` with `IBV_SRQ_LIMIT`). Its event comes once after each call."""
+    def modify(self, attr: SrqAttr, comp_mask: int = _SRQ_LIMIT) -> None:
+        """Sets the limit (`ibv_modify_srq` with `IBV_SRQ_LIMIT`, 2). Its event comes once after each call.
+
+        Raises:
+            PyverbsRDMAError: the mask has something else, such as `IBV_SRQ_MAX_WR`: the queue cannot be resized.
+        """
+        if comp_mask != _SRQ_LIMIT:
+            text = f"modify_srq: srq_attr_mask = {comp_mask:#x}: must be {_SRQ_LIMIT:#x} (IBV_SRQ_LIMIT)"
+            raise PyverbsRDMAError(text, errno.EINVAL)
         self.context.call(self.context.adapter.modify_srq, self.handle, attr.srq_limit)
 
     def query(self) -> SrqAttr:

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from fabricsim.verbs.addr import AH
 from fabricsim.verbs.enums import ibv_send_flags, ibv_wr_opcode
+from fabricsim.verbs.errors import PyverbsUserError
 from fabricsim.verbs.mw import MW, MWBindInfo, inc_rkey
 
 
@@ -91,6 +92,14 @@ def linked(wr: W | None) -> Iterator[W]:
 
 
 def pieces(wr: SendWR | RecvWR) -> list[tuple[int, int, int]]:
-    """The pieces of memory of a request, for the adapter."""
-    used = wr.sg if wr.num_sge is None else wr.sg[: wr.num_sge]
+    """The pieces of memory of a request, for the adapter.
+
+    Raises:
+        PyverbsUserError: there are not `num_sge` pieces.
+    """
+    used = wr.sg
+    if wr.num_sge is not None:
+        if not 0 <= wr.num_sge <= len(wr.sg):
+            raise PyverbsUserError(f"num_sge = {wr.num_sge}: must be 0 to {len(wr.sg)}, the pieces of sg")
+        used = wr.sg[: wr.num_sge]
     return [(sge.addr, sge.length, sge.lkey) for sge in used]

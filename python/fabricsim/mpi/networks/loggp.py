@@ -103,6 +103,10 @@ class LogGPNetwork:
         self.parameters = parameters or LogGP()
         self._polling_limit = polling_limit
 
+    def described(self) -> dict[str, dict[str, float]]:
+        """The network in results: its parameters in nanoseconds."""
+        return {"loggp": {key: getattr(self.parameters, key) / 1000 for key in _KEYS}}
+
     def open(self, names: Sequence[str]) -> tuple[Scheduler, list[LogGPEndpoint]]:
         """A scheduler, and the endpoint of each rank."""
         clock = Clock(len(names), self._polling_limit)
