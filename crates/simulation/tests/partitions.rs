@@ -71,6 +71,12 @@ fn is_the_same_in_all(text: &str, overrides: &[(&str, &str)]) -> Outcome {
             panic!("{overrides:?} in {partitions} partitions, {threads} threads: {difference}");
         }
     }
+    alone
+}
+
+/// As [`is_the_same_in_all`], and in several processes, which exchange their states at every stop.
+fn is_the_same_in_processes(text: &str, overrides: &[(&str, &str)]) -> Outcome {
+    let alone = is_the_same_in_all(text, overrides);
     for (processes, partitions) in [(2, "1"), (3, "7")] {
         let mut all = overrides.to_vec();
         all.push(("run.partitions", partitions));
@@ -111,6 +117,14 @@ fn every_table_is_the_same_in_every_number_of_partitions() {
     }
 }
 
+#[test]
+fn every_table_is_the_same_in_every_number_of_processes() {
+    // At each stop processes exchange the states of all endpoints, which are large here: a short run, with losses as in the long ones.
+    let overrides = [("run.duration", "1 us"), ("measure.bin", "500 ns"), ("run.drain", "none")];
+    let outcome = is_the_same_in_processes(ALL, &overrides);
+    assert!(outcome.invariants.packets_ok && outcome.invariants.lost.transport_loss > 0);
+}
+
 /// Many rows of the table have the same time: which of them are kept when there are too many must not depend on partitions.
 #[test]
 fn a_bounded_table_of_exchanges_keeps_the_same_rows() {
@@ -119,7 +133,7 @@ fn a_bounded_table_of_exchanges_keeps_the_same_rows() {
         let limit = limit.to_string();
         let overrides =
             [("measure.exchanges", limit.as_str()), ("run.duration", "500 ns"), ("run.drain", "none")];
-        let outcome = is_the_same_in_all(&text, &overrides);
+        let outcome = is_the_same_in_processes(&text, &overrides);
         let table = outcome.tables.iter().find(|table| table.name == "exchanges").expect("there is one");
         assert_eq!(rows(table).len().to_string(), limit);
     }
@@ -169,14 +183,14 @@ allow_deadlock = true
 
 #[test]
 fn lines_of_deadlocks_are_in_the_same_order_in_every_number_of_partitions() {
-    let outcome = is_the_same_in_all(&backwards(7), &[]);
+    let outcome = is_the_same_in_processes(&backwards(7), &[]);
     assert_eq!(outcome.status, Status::Deadlock);
     let refusals = outcome.deadlock.iter().filter(|line| line.contains("waits until the host")).count();
     assert!(refusals > 1 && refusals == outcome.deadlock.len(), "{:?}", outcome.deadlock);
     // Switches with staging buffers, and no host that refuses requests.
     let staged = backwards(8).replace("response_queue = 2\n", "");
     let overrides = [("switch.queueing", "cioq"), ("switch.virtual_lanes", "1")];
-    let outcome = is_the_same_in_all(&staged, &overrides);
+    let outcome = is_the_same_in_processes(&staged, &overrides);
     assert_eq!(outcome.status, Status::Deadlock);
     assert!(outcome.deadlock.len() > 1, "{:?}", outcome.deadlock);
 }
@@ -207,6 +221,64 @@ duration = "20 us"
     for arbiter in ["round-robin", "strict-round-robin", "oldest-first", "random"] {
         for seed in 1..=8 {
             is_the_same_in_all(text, &[("switch.arbiter", arbiter), ("seed", &seed.to_string())]);
+        }
+    }
+}
+
+/// The same with lanes, where outputs also owe turns, miss them and wait for those that are overdue. Each look at what could be sent that leaves no
+/// wake-up behind, and each output that waits and is not woken when an input begins to be read, shows here.
+#[test]
+fn saturated_switches_with_lanes_decide_alike() {
+    let text = r#"
+[topology.torus]
+dimensions = [3, 3]
+[links.all]
+latency = "50 ns"
+buffer = "4 KiB"
+[switch]
+virtual_lanes = 2
+[host]
+mtu = "256 B"
+[[traffic]]
+pattern = "uniform"
+message = "64 B"
+injection = "saturating"
+[[traffic]]
+pattern = "uniform"
+message = "300 B"
+injection = "saturating"
+[run]
+duration = "30 us"
+drain = "none"
+allow_deadlock = true
+"#;
+    let fingerprint = |overrides: &[(&str, &str)], partitions| {
+        let mut all = overrides.to_vec();
+        all.push(("run.partitions", partitions));
+        run(text, &all).totals.fingerprint
+    };
+    let arbiters =
+        ["round-robin", "strict-round-robin", "oldest-first", "age-based", "fixed-priority", "random"];
+    for arbiter in arbiters {
+        for seed in 1..=8 {
+            let seed = seed.to_string();
+            for (lanes, latency, buffer) in [("2", "50 ns", "4 KiB"), ("3", "5 ns", "2 KiB")] {
+                let overrides = [
+                    ("switch.arbiter", arbiter),
+                    ("seed", seed.as_str()),
+                    ("switch.virtual_lanes", lanes),
+                    ("links.all.latency", latency),
+                    ("links.all.buffer", buffer),
+                ];
+                let alone = fingerprint(&overrides, "1");
+                for partitions in ["2", "3", "8"] {
+                    assert_eq!(
+                        fingerprint(&overrides, partitions),
+                        alone,
+                        "{overrides:?} in {partitions} partitions"
+                    );
+                }
+            }
         }
     }
 }

@@ -9,14 +9,15 @@ use std::sync::Arc;
 
 #[test]
 fn processes_say_what_they_exchange() {
-    let found = simulate_in_processes(&prepare(ALL, &[]), 3).unwrap();
+    let overrides = [("run.duration", "1 us"), ("run.drain", "none")];
+    let found = simulate_in_processes(&prepare(ALL, &overrides), 3).unwrap();
     let exchanged: Vec<_> = found.iter().map(|outcome| outcome.scaling.exchanged).collect();
     for each in &exchanged {
         assert_eq!((each.processes, each.windows), (3, exchanged[0].windows), "{each:?}");
         // The times at which a process has something to do, in any case: 17 bytes for each of the two others.
         assert!(each.letters > 34 * each.windows && each.shares > 100 && each.states > 0, "{each:?}");
     }
-    let alone = run(ALL, &[]);
+    let alone = run(ALL, &overrides);
     assert_eq!((alone.scaling.exchanged.processes, alone.scaling.exchanged.windows), (0, 0));
     assert!(found.iter().all(|outcome| everything(outcome) == everything(&alone)));
 }

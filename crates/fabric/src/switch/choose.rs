@@ -2,6 +2,7 @@
 
 use fabricsim_model::Observer;
 use fabricsim_routing::RoutingFunction;
+use fabricsim_spec::Arbiter;
 use fabricsim_units::{Time, Vl};
 
 use super::Switch;
@@ -89,6 +90,9 @@ impl Switch {
             }
         }
         let port = self.first_port + output as u32;
+        if ARBITRATION_FEATURES && !self.waiting.is_empty() {
+            self.end_waiting(output);
+        }
         let sender = &mut context.ports.senders[port as usize];
         if sender.busy_until > context.now {
             sender.wake(port, sender.busy_until, &mut context.out);
@@ -100,8 +104,12 @@ impl Switch {
         if ARBITRATION_FEATURES && self.needs_credits {
             self.note_lanes_without_credits(context, output);
         }
-        if ARBITRATION_FEATURES && self.overdue > 0 && self.serve_overdue::<F, R, B, O>(context, output) {
-            return;
+        if ARBITRATION_FEATURES && self.overdue > 0 {
+            let mut delay = Delay::default();
+            if self.serve_overdue::<F, R, B, O>(context, output, &mut delay) {
+                return;
+            }
+            delay.look_again(context, port);
         }
         if F::PLAIN || self.in_turn {
             self.send_next::<F, ARBITRATION_FEATURES, R, B, O>(context, output);
@@ -182,7 +190,7 @@ impl Switch {
         if ARBITRATION_FEATURES && !self.short.is_empty() {
             let (owed, lanes) = self.first_owed::<F, R, B, O>(context, (output, None), &mut delay);
             if let Some(candidate) = owed {
-                return self.send_unless_overdue::<F, R, B, O>(context, output, candidate, &delay);
+                return self.send_unless_overdue::<F, R, B, O>(context, output, candidate, delay);
             }
             kept = lanes;
         }
@@ -227,7 +235,7 @@ impl Switch {
                 if let Some((_, out_lane)) = examine::<F, R, B, O>(context, port, packet, &mut delay) {
                     if ARBITRATION_FEATURES
                         && self.overdue > 0
-                        && self.waits_for_overdue::<F, R, B, O>(context, output, packet)
+                        && self.waits_for_overdue::<F, R, B, O>(context, output, packet, &mut delay)
                     {
                         return delay.look_again(context, port);
                     }
@@ -258,8 +266,8 @@ impl Switch {
         if self.counts_missed {
             self.miss_turns::<F, R, B, O>(context, output, &mut delay);
         }
-        if self.overdue > 0 && self.waits_before_draw::<F, R, B, O>(context, output) {
-            return;
+        if self.overdue > 0 && self.waits_before_draw::<F, R, B, O>(context, output, &mut delay) {
+            return delay.look_again(context, self.first_port + output as u32);
         }
         let mut sendable = 0;
         let found = if F::OPTIONAL && self.vl_arbitration.is_some() {
@@ -270,9 +278,12 @@ impl Switch {
             self.best::<F, R, B, O>(context, output, &mut delay, None)
         };
         let Some(Candidate { input, lane, packet, out_lane, .. }) = found else {
+            if self.counts_missed && context.rules.arbiter == Arbiter::StrictRoundRobin {
+                self.waiting.push(output);
+            }
             return delay.note(context, self.first_port + output as u32);
         };
-        if self.overdue > 0 && self.waits_for_overdue::<F, R, B, O>(context, output, packet) {
+        if self.overdue > 0 && self.waits_for_overdue::<F, R, B, O>(context, output, packet, &mut delay) {
             return delay.look_again(context, self.first_port + output as u32);
         }
         if F::OPTIONAL {
@@ -322,9 +333,9 @@ impl Switch {
         context: &mut PartitionContext<R, B, O>,
         output: usize,
         Candidate { input, lane, packet, out_lane, .. }: Candidate,
-        delay: &Delay,
+        mut delay: Delay,
     ) {
-        if self.overdue > 0 && self.waits_for_overdue::<F, R, B, O>(context, output, packet) {
+        if self.overdue > 0 && self.waits_for_overdue::<F, R, B, O>(context, output, packet, &mut delay) {
             return delay.look_again(context, self.first_port + output as u32);
         }
         let position = self.waiting(usize::from(input), lane, output);

@@ -149,6 +149,7 @@ impl Switch {
         &mut self,
         context: &mut PartitionContext<R, B, O>,
         output: usize,
+        delay: &mut Delay,
     ) -> bool {
         if context.rules.arbiter != Arbiter::RoundRobin && !self.draws_without_order(context) {
             return false;
@@ -157,21 +158,20 @@ impl Switch {
         if self.readable_at(context, input) > context.now {
             return false;
         }
-        let Some((position, packet, out_lane)) =
-            self.sendable::<F, R, B, O>(context, (output, input), &mut Delay::default())
+        let Some((position, packet, out_lane)) = self.sendable::<F, R, B, O>(context, (output, input), delay)
         else {
             return false;
         };
         let urgent = context.rules.priority_lanes;
         if urgent != 0 && urgent >> position.lane.0 & 1 == 0 {
-            let best = self.best::<F, R, B, O>(context, output, &mut Delay::default(), Some(input));
+            let best = self.best::<F, R, B, O>(context, output, delay, Some(input));
             if best.is_some_and(|candidate| urgent >> candidate.lane.0 & 1 != 0) {
                 return false;
             }
         }
         if F::OPTIONAL && self.vl_arbitration.is_some() {
             // Only the lane whose turn it is goes: an overdue packet of another one waits for the tables.
-            let best = self.best_of_lanes(context, output, &mut Delay::default(), None);
+            let best = self.best_of_lanes(context, output, delay, None);
             let Some((_, lanes)) = best.filter(|(best, _)| best.out_lane == out_lane) else { return false };
             self.note_sendable(lanes);
         }
@@ -194,9 +194,10 @@ impl Switch {
     #[cold]
     #[inline(never)]
     pub(super) fn waits_before_draw<F: Features, R, B, O: Outbox>(
-        &self,
+        &mut self,
         context: &mut PartitionContext<R, B, O>,
         output: usize,
+        delay: &mut Delay,
     ) -> bool {
         if !self.draws_without_order(context) {
             return false;
@@ -204,9 +205,10 @@ impl Switch {
         let Some((input, _)) = self.overdue_request(output) else { return false };
         let readable_at = self.readable_at(context, input);
         let waits = readable_at > context.now
-            && self.sendable::<F, R, B, O>(context, (output, input), &mut Delay::default()).is_some();
+            && self.sendable::<F, R, B, O>(context, (output, input), delay).is_some();
         if waits {
-            context.ports.ensure_wake(self.first_port + output as u32, readable_at, &mut context.out);
+            delay.retry = delay.retry.min(readable_at);
+            self.waiting.push(output);
         }
         waits
     }
@@ -301,24 +303,60 @@ impl Switch {
         context: &mut PartitionContext<R, B, O>,
         output: usize,
         packet: u32,
+        delay: &mut Delay,
+    ) -> bool {
+        let waits = self.prefers_overdue::<F, R, B, O>(context, output, packet, delay);
+        if waits {
+            self.waiting.push(output);
+        }
+        waits
+    }
+
+    /// An output chooses: it does not wait any more.
+    #[inline]
+    pub(super) fn end_waiting(&mut self, output: usize) {
+        self.waiting.retain(|&other| other != output);
+    }
+
+    /// Outputs that wait although they could send choose again when an input begins to be read, from which they have a packet. Else they would
+    /// miss a turn there, or find that the packet which they did not send can no longer be sent, only if they happened to look.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn reconsider_waiting<R, B, O>(&mut self, context: &PartitionContext<R, B, O>) {
+        let input = self.last_read;
+        if input == usize::MAX || self.readable_at(context, input) <= context.now {
+            return;
+        }
+        for &output in &self.waiting {
+            if self.outputs[output].inputs.contains(input) {
+                self.dirty.set(output);
+            }
+        }
+    }
+
+    fn prefers_overdue<F: Features, R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut PartitionContext<R, B, O>,
+        output: usize,
+        packet: u32,
+        delay: &mut Delay,
     ) -> bool {
         if context.rules.arbiter == Arbiter::Random {
             return false;
         }
         let Some((input, _)) = self.overdue_request(output) else { return false };
         if self.readable_at(context, input) <= context.now
-            || self.sendable::<F, R, B, O>(context, (output, input), &mut Delay::default()).is_none()
+            || self.sendable::<F, R, B, O>(context, (output, input), delay).is_none()
         {
             return false;
         }
         if usize::from(self.outputs[output].deferred_input) == input {
             return self.ends_too_late(context, output, (input, packet));
         }
-        let mut delay = Delay::default();
         let chosen = if F::OPTIONAL && self.vl_arbitration.is_some() {
-            self.best_of_lanes(context, output, &mut delay, Some(input)).map(|(candidate, _)| candidate)
+            self.best_of_lanes(context, output, delay, Some(input)).map(|(candidate, _)| candidate)
         } else {
-            self.best::<F, R, B, O>(context, output, &mut delay, Some(input))
+            self.best::<F, R, B, O>(context, output, delay, Some(input))
         };
         if chosen.is_none_or(|candidate| usize::from(candidate.input) != input) {
             return false;
