@@ -20,7 +20,7 @@ from fabricsim.results import Result, frames_of
 from fabricsim.shown import notebook_bar
 from fabricsim.spec import Experiment, as_experiment
 from fabricsim.store import Reservation, read_folder, rescue
-from fabricsim.team import Team
+from fabricsim.team import Team, refuse_of_several
 
 if TYPE_CHECKING:
     from fabricsim.native_types import NativeControl, NativeOutcome
@@ -116,12 +116,7 @@ def run(
     experiment = as_experiment(experiment, set)
     allowed = allowance(memory)
     if team is not None:
-        if checkpoint is not None or resume is not None:
-            raise InputError("--mpi: checkpoints are those of one process: leave one of both out")
-        if _threads(experiment) > 1:
-            raise InputError(
-                f"{experiment.file}: run.threads: with --mpi each process has one thread: leave it out"
-            )
+        refuse_of_several(experiment, checkpoint if resume is None else resume)
         out = out if team.rank == 0 else None
     out = folder_of(resume) if out is None and resume is not None else out
     reservation = None if out is None else Reservation(out, force=force)
@@ -142,13 +137,6 @@ def run(
     finally:
         if reservation is not None:
             reservation.discard()
-
-
-def _threads(experiment: Experiment) -> int:
-    """Threads that the experiment asks for."""
-    of_run = experiment.written().get("run")
-    threads = of_run.get("threads", 1) if isinstance(of_run, Mapping) else 1
-    return threads if isinstance(threads, int) else 1
 
 
 def _checkpoints(

@@ -7,7 +7,7 @@ import enum
 import json
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,10 @@ from fabricsim.errors import InputError
 from fabricsim.native import build, native, version
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from fabricsim.native_types import NativeControl, NativeOutcome, Overrides
+    from fabricsim.spec import Experiment
 
 END_PS = 2**64 - 1
 """The latest time."""
@@ -159,9 +162,21 @@ def team() -> Team:
     return Team(MPI)
 
 
+def refuse_of_several(experiment: Experiment, checkpoint: str | Path | None) -> None:
+    """Raises InputError for what a run of several processes does not have: checkpoints, and threads of each."""
+    if checkpoint is not None:
+        raise InputError("--mpi: checkpoints are those of one process: leave one of both out")
+    of_run = experiment.written().get("run")
+    threads = of_run.get("threads", 1) if isinstance(of_run, Mapping) else 1
+    if isinstance(threads, int) and threads > 1:
+        raise InputError(
+            f"{experiment.file}: run.threads: with --mpi each process has one thread: leave it out"
+        )
+
+
 @contextmanager
 def joined(wanted: bool) -> Iterator[Team | None]:
-    """The processes of `mpirun` if they are wanted. If one raises, all end."""
+    """The processes of `mpirun` if `wanted`. If one raises, all end."""
     if not wanted:
         yield None
         return

@@ -123,9 +123,8 @@ def run(
         UnfinishedError: on a fabric, the time of the run is over before its ranks have ended.
         Abort: a rank called `Abort`.
     """
-    if isinstance(ranks, bool) or not isinstance(ranks, int) or not 1 <= ranks <= MOST_RANKS:
-        raise InputError(f"ranks = {ranks!r}: must be 1 to {MOST_RANKS}")
     check_program("program", program)
+    _check_ranks(ranks)
     if not 0 < flops_per_second < float("inf"):
         raise InputError(f"flops_per_second = {flops_per_second!r}: must be above 0")
     selection = Selection(decisions, collectives)
@@ -157,6 +156,11 @@ def run(
         None if log is None else _report(log, place, result),
         compute == GIVEN,
     )
+
+
+def _check_ranks(ranks: int) -> None:
+    if isinstance(ranks, bool) or not isinstance(ranks, int) or not 1 <= ranks <= MOST_RANKS:
+        raise InputError(f"ranks = {ranks!r}: must be 1 to {MOST_RANKS}")
 
 
 def _processes(endpoints: Sequence[Any], selection: Selection, log: RunLog | None) -> list[Process]:
