@@ -124,9 +124,7 @@ def run(
         Abort: a rank called `Abort`.
     """
     check_program("program", program)
-    _check_ranks(ranks)
-    if not 0 < flops_per_second < float("inf"):
-        raise InputError(f"flops_per_second = {flops_per_second!r}: must be above 0")
+    _check_numbers(ranks, flops_per_second)
     selection = Selection(decisions, collectives)
     check_computations(compute, compute_scale)
     place = network_of(network, **fabric)
@@ -158,9 +156,11 @@ def run(
     )
 
 
-def _check_ranks(ranks: int) -> None:
+def _check_numbers(ranks: int, flops_per_second: float) -> None:
     if isinstance(ranks, bool) or not isinstance(ranks, int) or not 1 <= ranks <= MOST_RANKS:
         raise InputError(f"ranks = {ranks!r}: must be 1 to {MOST_RANKS}")
+    if not 0 < flops_per_second < float("inf"):
+        raise InputError(f"flops_per_second = {flops_per_second!r}: must be above 0")
 
 
 def _processes(endpoints: Sequence[Any], selection: Selection, log: RunLog | None) -> list[Process]:
