@@ -47,6 +47,7 @@ mod short;
 mod staging;
 mod telemetry;
 mod vl_arbitration;
+mod waiting;
 
 use telemetry::Telemetry;
 use vl_arbitration::VlArbitration;

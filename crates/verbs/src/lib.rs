@@ -24,6 +24,7 @@ mod timers;
 mod translations;
 mod windows;
 mod work;
+mod zeros;
 
 pub use access::AccessFlags;
 pub use completion::{WcOpcode, WorkCompletion};

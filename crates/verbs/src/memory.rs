@@ -9,6 +9,7 @@ use crate::access::AccessFlags;
 use crate::error::{VerbsError, busy, full, invalid};
 use crate::handles::{Mr, Pd};
 use crate::windows::{FIRST_INDEX, Windows};
+use crate::zeros::zeros;
 
 /// A piece of local memory of a work request (`ibv_sge`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -103,8 +104,12 @@ impl Memory {
         // Keys of the form of Mellanox adapters: an index and eight bits that make guesses fail.
         let key = (number + 1) << 8 | (number.wrapping_mul(0x9e37_79b9) >> 24);
         let address = self.next_address;
-        self.next_address = (address + length + PAGE).next_multiple_of(PAGE);
-        let content = if is_void { Content::Void(length) } else { Content::Real(vec![0; length as usize]) };
+        let behind = length.checked_add(PAGE).and_then(|length| address.checked_add(length));
+        let Some(next) = behind.and_then(|end| end.checked_next_multiple_of(PAGE)) else {
+            return Err(full(format!("reg_mr: length = {length}: the address space has no room for it")));
+        };
+        let content = if is_void { Content::Void(length) } else { Content::Real(zeros(length)?) };
+        self.next_address = next;
         let is_hollow = false;
         self.regions.push(Some(Region { pd, key, address, content, is_hollow, access, writes: None }));
         Ok(Mr(number))

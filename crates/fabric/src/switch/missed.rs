@@ -73,7 +73,7 @@ impl Switch {
     }
 
     /// The input with the overdue request of `output` that has missed most turns, of equal ones the next in turn, and their number.
-    fn overdue_request(&self, output: usize) -> Option<(usize, u8)> {
+    pub(super) fn overdue_request(&self, output: usize) -> Option<(usize, u8)> {
         let state = &self.outputs[output];
         let first = state.inputs.first_after(usize::from(state.last_input))?;
         let (mut most, mut found, mut at) = (PATIENCE - 1, None, first);
@@ -137,7 +137,7 @@ impl Switch {
     }
 
     #[inline]
-    fn readable_at<R, B, O>(&self, context: &PartitionContext<R, B, O>, input: usize) -> Time {
+    pub(super) fn readable_at<R, B, O>(&self, context: &PartitionContext<R, B, O>, input: usize) -> Time {
         context.ports.receivers[self.first_port as usize + input].readable_at
     }
 
@@ -182,35 +182,6 @@ impl Switch {
             self.outputs[output].deferred_input = NO_INPUT;
         }
         true
-    }
-
-    /// True if outputs draw among all requests, of which none goes before others.
-    fn draws_without_order<R, B, O>(&self, context: &PartitionContext<R, B, O>) -> bool {
-        let rules = &context.rules;
-        rules.arbiter == Arbiter::Random && rules.priority_lanes == 0 && self.vl_arbitration.is_none()
-    }
-
-    /// True if `output`, which is about to draw, waits for the input port of its overdue request instead.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn waits_before_draw<F: Features, R, B, O: Outbox>(
-        &mut self,
-        context: &mut PartitionContext<R, B, O>,
-        output: usize,
-        delay: &mut Delay,
-    ) -> bool {
-        if !self.draws_without_order(context) {
-            return false;
-        }
-        let Some((input, _)) = self.overdue_request(output) else { return false };
-        let readable_at = self.readable_at(context, input);
-        let waits = readable_at > context.now
-            && self.sendable::<F, R, B, O>(context, (output, input), delay).is_some();
-        if waits {
-            delay.retry = delay.retry.min(readable_at);
-            self.waiting.push(output);
-        }
-        waits
     }
 
     /// True if [`Switch::sendable`] finds a packet that may take its lane: one that leaves credits to others is none. (Such an output is not
@@ -274,7 +245,7 @@ impl Switch {
     }
 
     /// The packet of an input port that `output` could send, if the port could be read: of the lanes in turn the first.
-    fn sendable<F: Features, R, B, O: Outbox>(
+    pub(super) fn sendable<F: Features, R, B, O: Outbox>(
         &self,
         context: &mut PartitionContext<R, B, O>,
         (output, input): (usize, usize),
@@ -293,97 +264,6 @@ impl Switch {
             }
         }
         None
-    }
-
-    /// True if `output`, with an overdue request, waits for its input port instead of sending `packet`.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn waits_for_overdue<F: Features, R: RoutingFunction, B: Observer, O: Outbox>(
-        &mut self,
-        context: &mut PartitionContext<R, B, O>,
-        output: usize,
-        packet: u32,
-        delay: &mut Delay,
-    ) -> bool {
-        let waits = self.prefers_overdue::<F, R, B, O>(context, output, packet, delay);
-        if waits {
-            self.waiting.push(output);
-        }
-        waits
-    }
-
-    /// An output chooses: it does not wait any more.
-    #[inline]
-    pub(super) fn end_waiting(&mut self, output: usize) {
-        self.waiting.retain(|&other| other != output);
-    }
-
-    /// Outputs that wait although they could send choose again when an input begins to be read, from which they have a packet. Else they would
-    /// miss a turn there, or find that the packet which they did not send can no longer be sent, only if they happened to look.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn reconsider_waiting<R, B, O>(&mut self, context: &PartitionContext<R, B, O>) {
-        let input = self.last_read;
-        if input == usize::MAX || self.readable_at(context, input) <= context.now {
-            return;
-        }
-        for &output in &self.waiting {
-            if self.outputs[output].inputs.contains(input) {
-                self.dirty.set(output);
-            }
-        }
-    }
-
-    fn prefers_overdue<F: Features, R: RoutingFunction, B: Observer, O: Outbox>(
-        &mut self,
-        context: &mut PartitionContext<R, B, O>,
-        output: usize,
-        packet: u32,
-        delay: &mut Delay,
-    ) -> bool {
-        if context.rules.arbiter == Arbiter::Random {
-            return false;
-        }
-        let Some((input, _)) = self.overdue_request(output) else { return false };
-        if self.readable_at(context, input) <= context.now
-            || self.sendable::<F, R, B, O>(context, (output, input), delay).is_none()
-        {
-            return false;
-        }
-        if usize::from(self.outputs[output].deferred_input) == input {
-            return self.ends_too_late(context, output, (input, packet));
-        }
-        let chosen = if F::OPTIONAL && self.vl_arbitration.is_some() {
-            self.best_of_lanes(context, output, delay, Some(input)).map(|(candidate, _)| candidate)
-        } else {
-            self.best::<F, R, B, O>(context, output, delay, Some(input))
-        };
-        if chosen.is_none_or(|candidate| usize::from(candidate.input) != input) {
-            return false;
-        }
-        let waits = self.ends_too_late(context, output, (input, packet));
-        if !waits {
-            self.outputs[output].deferred_input = input as u16;
-        }
-        waits
-    }
-
-    /// True if `packet`, sent by `output` now, ends after `input` can be read again: then the output looks again at that time.
-    fn ends_too_late<R, B, O: Outbox>(
-        &mut self,
-        context: &mut PartitionContext<R, B, O>,
-        output: usize,
-        (input, packet): (usize, u32),
-    ) -> bool {
-        let port = self.first_port + output as u32;
-        let sender = &context.ports.senders[port as usize];
-        let bytes = context.arena[packet].packet.bytes + sender.overhead;
-        let readable_at = self.readable_at(context, input);
-        let late = context.now + sender.byte_time.duration(bytes) > readable_at;
-        if late {
-            context.ports.ensure_wake(port, readable_at, &mut context.out);
-        }
-        late
     }
 
     /// A request is served.

@@ -21,6 +21,10 @@ use crate::service::{Receiving, Sending};
 use crate::work::{ReceiveRequest, SendRequest};
 pub use attributes::{Capacities, QueuePairAttributes, QueuePairInit};
 
+/// Packets of a message with the last of which an acknowledgement is requested, so that long messages do not wait for the end of the timer: as
+/// Mellanox adapters with the Linux driver (`MLX5_IB_ACK_REQ_FREQ`: 2^8).
+const ACK_EVERY: u32 = 256;
+
 /// A posted work request.
 #[derive(Clone, Debug)]
 pub(crate) struct Posted {
@@ -254,7 +258,7 @@ impl QueuePair {
                     retries: of.retry_count.unwrap_or(7).min(7),
                     rnr_retries: of.rnr_retry.unwrap_or(7).min(7),
                     reads: of.max_rd_atomic.unwrap_or(1).max(1),
-                    ack_every: 0,
+                    ack_every: ACK_EVERY,
                     has_credits: false,
                     self_contained_writes: matches!(out_of_order, OutOfOrder::Place(_)),
                 };
