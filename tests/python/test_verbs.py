@@ -59,6 +59,30 @@ def test_memory_is_equal_byte_by_byte(changes: dict[str, Any]) -> None:
     assert (run.result.summary["invariants.dropped"] > 0) == bool(changes)
 
 
+def test_a_long_write_takes_longer_than_the_time_out() -> None:
+    """Acknowledgements are requested inside messages, else the timer would end before the last packet has left."""
+    length = 1 << 22
+
+    def client(ctx: v.Context) -> tuple[object, float]:
+        side = connected(ctx, length, v.QPAttr(timeout=5, retry_cnt=0))
+        begun = ctx.now
+        side.post(v.IBV_WR_RDMA_WRITE, length)
+        (wc,) = side.wait()
+        taken = ctx.now - begun
+        ctx.send_info("H1", "done")
+        return wc.status, taken
+
+    def server(ctx: v.Context) -> None:
+        connected(ctx, length)
+        ctx.recv_info("H0")
+
+    run = v.run(None, {"H0": client, "H1": server})
+    status, taken_ns = run.values["H0"]
+    assert status == v.IBV_WC_SUCCESS
+    assert taken_ns > 2 * 4096 * 2**5
+    assert run.queue_pairs["retransmitted"].sum() == 0
+
+
 def _sends(ctx: v.Context) -> list[tuple[float, str]]:
     side = connected(ctx, LENGTH, v.QPAttr(timeout=5))
     side.mr.write(pattern(LENGTH, 5))
@@ -196,10 +220,17 @@ def test_errno_and_sentence_of_calls() -> None:
     def program(ctx: v.Context) -> None:
         side = open_side(ctx, depth=2)
         cases: list[tuple[int, str, Callable[[], object]]] = [
-            (errno.EINVAL, "must be ReadyToSend", lambda: side.post(v.IBV_WR_SEND, 8)),
-            (errno.EINVAL, "state Reset: must be Init or later", lambda: side.receive(8)),
+            (errno.EINVAL, "must be RTS", lambda: side.post(v.IBV_WR_SEND, 8)),
+            (errno.EINVAL, "state RESET: must be INIT or later", lambda: side.receive(8)),
             (errno.EBUSY, "has memory, memory windows, queue pairs", side.pd.close),
             (errno.EINVAL, "length = 0", lambda: v.MR(side.pd, 0, ALL)),
+            (errno.ENOMEM, "more than this machine has", lambda: v.MR(side.pd, 1 << 60, ALL)),
+            (
+                errno.EINVAL,
+                r"path_mtu = 2048: must be 1 \(IBV_MTU_256\) to 5",
+                lambda: _to_rtr(side, 2, path_mtu=2048),
+            ),
+            (errno.EINVAL, "min_rnr_timer = 32: at most 31", lambda: _to_rtr(side, 2, min_rnr_timer=32)),
             (errno.EINVAL, "cqe = 0", lambda: v.CQ(ctx, 0)),
             (errno.EINVAL, "no host has this LID", lambda: _to_rtr(side, 999)),
         ]
@@ -221,15 +252,15 @@ def test_errno_and_sentence_of_calls() -> None:
     v.run(None, {"H0": program})
 
 
-def _to_rtr(side: Side, lid: int) -> None:
+def _to_rtr(side: Side, lid: int, **others: int) -> None:
+    values = {"path_mtu": v.IBV_MTU_1024, "min_rnr_timer": 12, **others}
     attr = v.QPAttr(
         qp_access_flags=ALL,
         ah_attr=v.AHAttr(dlid=lid),
-        path_mtu=v.IBV_MTU_1024,
         dest_qp_num=5,
         rq_psn=0,
         max_dest_rd_atomic=1,
-        min_rnr_timer=12,
+        **values,
     )
     side.qp.to_rtr(attr)
 

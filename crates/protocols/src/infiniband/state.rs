@@ -1,5 +1,7 @@
 //! States of a queue pair and the attributes that each step between them takes (IBA volume 1, section 10.3.1; `ibv_modify_qp(3)`).
 
+use std::fmt;
+
 use super::Attributes;
 
 /// State of a queue pair.
@@ -37,11 +39,39 @@ pub enum QueuePairKind {
     XrcReceive,
 }
 
+impl fmt::Display for QueuePairState {
+    /// Its name as in `IBV_QPS_RTS`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Reset => "RESET",
+            Self::Init => "INIT",
+            Self::ReadyToReceive => "RTR",
+            Self::ReadyToSend => "RTS",
+            Self::SendQueueDrain => "SQD",
+            Self::SendQueueError => "SQE",
+            Self::Error => "ERR",
+        })
+    }
+}
+
+impl fmt::Display for QueuePairKind {
+    /// Its name as in `IBV_QPT_RC`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Rc => "RC",
+            Self::Uc => "UC",
+            Self::Ud => "UD",
+            Self::XrcSend => "XRC_SEND",
+            Self::XrcReceive => "XRC_RECV",
+        })
+    }
+}
+
 /// A change of state that is not allowed. All of them are `EINVAL`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TransitionError {
     /// There is no such step.
-    #[error("a {kind:?} queue pair cannot go from {from:?} to {to:?}")]
+    #[error("a queue pair of {kind} cannot go from {from} to {to}")]
     NoStep {
         /// Transport service.
         kind: QueuePairKind,
@@ -51,7 +81,7 @@ pub enum TransitionError {
         to: QueuePairState,
     },
     /// Attributes are missing.
-    #[error("{from:?} to {to:?} needs {missing}")]
+    #[error("{from} to {to} needs {missing}")]
     Missing {
         /// State now.
         from: QueuePairState,
@@ -61,7 +91,7 @@ pub enum TransitionError {
         missing: Attributes,
     },
     /// Attributes are given that the step does not take.
-    #[error("{from:?} to {to:?} does not take {refused}")]
+    #[error("{from} to {to} does not take {refused}")]
     Refused {
         /// State now.
         from: QueuePairState,
@@ -177,12 +207,12 @@ mod tests {
         assert_eq!(check_transition(QueuePairKind::Rc, (Reset, Init), init), Ok(()));
         let given = Attributes::AV | Attributes::PATH_MTU | Attributes::DEST_QPN | Attributes::RQ_PSN;
         let error = check_transition(QueuePairKind::Rc, (Init, ReadyToReceive), given).unwrap_err();
-        assert_eq!(error.to_string(), "Init to ReadyToReceive needs MIN_RNR_TIMER, MAX_DEST_RD_ATOMIC");
+        assert_eq!(error.to_string(), "INIT to RTR needs MIN_RNR_TIMER, MAX_DEST_RD_ATOMIC");
         assert_eq!(check_transition(QueuePairKind::Uc, (Init, ReadyToReceive), given), Ok(()));
         let error = check_transition(QueuePairKind::Ud, (Init, ReadyToReceive), given).unwrap_err();
-        assert_eq!(error.to_string(), "Init to ReadyToReceive does not take AV, PATH_MTU, RQ_PSN, DEST_QPN");
+        assert_eq!(error.to_string(), "INIT to RTR does not take AV, PATH_MTU, RQ_PSN, DEST_QPN");
         let error = check_transition(QueuePairKind::Rc, (Reset, ReadyToSend), given).unwrap_err();
-        assert_eq!(error.to_string(), "a Rc queue pair cannot go from Reset to ReadyToSend");
+        assert_eq!(error.to_string(), "a queue pair of RC cannot go from RESET to RTS");
     }
 
     /// Every step with just what it needs is allowed, and no step with one attribute less, or with one that it does not take.

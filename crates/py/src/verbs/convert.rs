@@ -126,13 +126,16 @@ fn set(given: &mut QueuePairAttributes, name: &str, value: u64) -> Result<(), St
         "port_num" => given.port = Some(small()?),
         "qp_access_flags" => given.access = Some(AccessFlags(number()?)),
         "qkey" => given.q_key = Some(QKey(number()?)),
-        // A number of `ibv_mtu`, which becomes 0 bytes if there is none.
-        "path_mtu" => given.path_mtu = Some(if (1..=5).contains(&value) { 128 << value } else { 0 }),
+        "path_mtu" if (1..=5).contains(&value) => given.path_mtu = Some(128 << value),
+        "path_mtu" => {
+            return Err(format!("{name} = {value}: must be 1 (IBV_MTU_256) to 5 (IBV_MTU_4096)"));
+        }
         "dest_qp_num" => given.dest_qp = Some(Qpn(number()?)),
         "rq_psn" => given.rq_psn = Some(Psn::new(number()?)),
         "sq_psn" => given.sq_psn = Some(Psn::new(number()?)),
         "max_dest_rd_atomic" => given.max_dest_rd_atomic = Some(small()?),
         "max_rd_atomic" => given.max_rd_atomic = Some(small()?),
+        "min_rnr_timer" if value > 31 => return Err(format!("{name} = {value}: at most 31")),
         "min_rnr_timer" => given.min_rnr_timer = Some(RnrTimer::new(small()?)),
         "timeout" => given.timeout = Some(small()?),
         "retry_cnt" => given.retry_count = Some(small()?),

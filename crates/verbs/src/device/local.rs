@@ -25,11 +25,11 @@ impl Device {
         if !matches!(pair.init.kind, QueuePairKind::Rc | QueuePairKind::Uc | QueuePairKind::XrcSend) {
             let kind = pair.init.kind;
             return Err(fail(format!(
-                "a queue pair of {kind:?} has no memory windows: must be Rc, Uc or XrcSend"
+                "a queue pair of {kind} has no memory windows: must be RC, UC or XRC_SEND"
             )));
         }
         if matches!(state, QueuePairState::Reset | QueuePairState::Init | QueuePairState::ReadyToReceive) {
-            return Err(fail(format!("state {state:?}: must be ReadyToSend")));
+            return Err(fail(format!("state {state}: must be RTS")));
         }
         let most = pair.init.capacities.send;
         if pair.sends.len() >= most as usize {

@@ -34,7 +34,7 @@ impl Device {
         let fail = |text: String| invalid(format!("attach_mcast: queue pair {}: {text}", qp.0));
         let kind = self.qp(qp)?.init.kind;
         if kind != QueuePairKind::Ud {
-            return Err(fail(format!("{kind:?}: must be Ud")));
+            return Err(fail(format!("{kind}: must be UD")));
         }
         let group = self.member_group(lid).map_err(fail)?;
         if gid != group_gid(group) {

@@ -24,7 +24,7 @@ impl Device {
         let Some(pair) = &mut self.qps[index as usize] else { return Ok(()) };
         match pair.state {
             QueuePairState::Reset | QueuePairState::Init | QueuePairState::ReadyToReceive => {
-                return Err(fail(format!("state {:?}: must be ReadyToSend", pair.state)));
+                return Err(fail(format!("state {}: must be RTS", pair.state)));
             }
             _ => {}
         }
@@ -104,7 +104,7 @@ impl Device {
                 Err("the end of XRC that receives sends no messages".to_owned())
             }
             (_, To::Connection) => Ok((Receiver::Connected, None)),
-            (kind, _) => Err(format!("a message of {kind:?} goes to the other end of the connection")),
+            (kind, _) => Err(format!("a message of {kind} goes to the other end of the connection")),
         }
     }
 
@@ -118,7 +118,7 @@ impl Device {
             return Err(fail("its receive requests are those of a shared receive queue".to_owned()));
         }
         if pair.state == QueuePairState::Reset {
-            return Err(fail("state Reset: must be Init or later".to_owned()));
+            return Err(fail("state RESET: must be INIT or later".to_owned()));
         }
         if request.list.len() > caps.receive_pieces as usize {
             let given = request.list.len();

@@ -146,7 +146,7 @@ fn calls_name_the_group() {
     assert!(error.message.contains("is not attached to the group"), "{error}");
     let connected = end_of(device, QueuePairKind::Rc, Capacities::default());
     let error = device.attach_mcast(connected.qp, group_gid(3), group_lid(3)).unwrap_err();
-    assert!(error.message.contains("Rc: must be Ud"), "{error}");
+    assert!(error.message.contains("RC: must be UD"), "{error}");
     let error = device.create_ah(a.pd, HostId::of_group(4)).unwrap_err();
     assert!(error.message.contains("create_ah: lid = 0xc004"), "{error}");
     let ah = device.create_ah(a.pd, HostId::of_group(3)).unwrap();

@@ -30,10 +30,10 @@ fn errors_name_object_attribute_and_what_is_allowed() {
         device.create_qp(e.pd, QueuePairInit { kind: QueuePairKind::XrcReceive, ..init }).unwrap_err();
     assert_eq!(text(error), "EINVAL: create_qp: the end of XRC that receives needs an XRC domain");
     let error = device.post_send(e.qp, SendRequest::send(1, Vec::new()), Time::ZERO).unwrap_err();
-    assert_eq!(text(error), "EINVAL: post_send: queue pair 2: state Reset: must be ReadyToSend");
+    assert_eq!(text(error), "EINVAL: post_send: queue pair 2: state RESET: must be RTS");
     device.modify_qp(e.qp, reset, Time::ZERO).unwrap();
     let error = device.modify_qp(e.qp, missing, Time::ZERO).unwrap_err();
-    assert_eq!(text(error), "EINVAL: modify_qp: queue pair 2: Init to ReadyToReceive needs RQ_PSN");
+    assert_eq!(text(error), "EINVAL: modify_qp: queue pair 2: INIT to RTR needs RQ_PSN");
     let bad = QueuePairAttributes { path_mtu: Some(1000), ..steps(HostId(1), Qpn(2))[1] };
     let error = device.modify_qp(e.qp, bad, Time::ZERO).unwrap_err();
     assert!(text(error).ends_with("path_mtu = 1000 B: must be 256, 512, 1024, 2048 or 4096 B"));
