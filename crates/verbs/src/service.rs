@@ -92,6 +92,11 @@ impl Sending {
         }
     }
 
+    /// True if packets are sent and not acknowledged.
+    pub(crate) fn awaits_responses(&self) -> bool {
+        matches!(self, Self::Reliable(requester) if requester.awaits_responses())
+    }
+
     /// Sets the partition.
     pub(crate) fn set_p_key(&mut self, p_key: PKey) {
         match self {

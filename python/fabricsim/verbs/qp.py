@@ -79,6 +79,8 @@ class QPAttr:
     alt_port_num: int = 1
     alt_timeout: int = 14
     path_mig_state: int | None = None
+    en_sqd_async_notify: int | None = None
+    """With the step to SQD: not 0 if `IBV_EVENT_SQ_DRAINED` tells that what had begun has ended."""
 
 
 _FIELDS = {
@@ -100,6 +102,7 @@ _FIELDS = {
     Mask.IBV_QP_DEST_QPN: "dest_qp_num",
     Mask.IBV_QP_ALT_PATH: "alt_ah_attr",
     Mask.IBV_QP_PATH_MIG_STATE: "path_mig_state",
+    Mask.IBV_QP_EN_SQD_ASYNC_NOTIFY: "en_sqd_async_notify",
 }
 
 _INIT = Mask.IBV_QP_STATE | Mask.IBV_QP_PKEY_INDEX | Mask.IBV_QP_PORT

@@ -140,6 +140,7 @@ fn set(given: &mut QueuePairAttributes, name: &str, value: u64) -> Result<(), St
         "timeout" => given.timeout = Some(small()?),
         "retry_cnt" => given.retry_count = Some(small()?),
         "rnr_retry" => given.rnr_retry = Some(small()?),
+        "en_sqd_async_notify" => given.drained_event = Some(value != 0),
         "path_mig_state" => {
             let state = MIGRATION_STATES.get(value as usize).copied();
             given.path_mig_state = Some(state.ok_or_else(|| format!("there is no path_mig_state {value}"))?);

@@ -94,6 +94,7 @@ pub(super) fn async_event(event: AsyncEvent) -> (u32, u32) {
         AsyncEvent::QueuePairRequest(qp) => (2, qp.0),
         AsyncEvent::QueuePairAccess(qp) => (3, qp.0),
         AsyncEvent::CommunicationEstablished(qp) => (4, qp.0),
+        AsyncEvent::SendQueueDrained(qp) => (5, qp.0),
         AsyncEvent::PathMigrated(qp) => (6, qp.0),
         AsyncEvent::PathMigrationFailed(qp) => (7, qp.0),
         AsyncEvent::PartitionKeysChanged => (12, 1),

@@ -12,7 +12,7 @@ use fabricsim_wire::Psn;
 use fabricsim_wire::headers::RnrTimer;
 use fabricsim_wire::ids::{Qpn, RKey, Srqn};
 
-use super::{AsyncEvent, Device};
+use super::{AsyncEvent, Device, Timer};
 use crate::access::AccessFlags;
 use crate::completion::{WcOpcode, WorkCompletion};
 use crate::handles::Cq;
@@ -127,10 +127,16 @@ impl Device {
         let qp = entry.qp_num;
         let Some(Some(queue)) = self.cqs.get_mut(cq.0 as usize) else { return };
         self.completed += 1;
-        let overflowed_before = queue.has_overflowed;
-        if !queue.add(entry, send) && !overflowed_before {
+        let (overflowed_before, visible) = (queue.has_overflowed, entry.visible);
+        if queue.add(entry, send) {
+            return;
+        }
+        if !overflowed_before {
             self.events.push_back(AsyncEvent::CompletionQueueError(cq));
-            self.events.push_back(AsyncEvent::QueuePairFatal(qp));
+        }
+        // The adapter is in the midst of its work.
+        if let Some(index) = self.index(qp) {
+            self.timers.set(visible, (index, Timer::Overflow));
         }
     }
 }

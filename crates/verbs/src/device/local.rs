@@ -67,7 +67,7 @@ impl Device {
         let Some(&Waiting::Local { number, fence, .. }) = local.waiting.front() else { return };
         let Some(requester) = qp.requester.as_ref().filter(|_| !local.has_begun) else { return };
         let waits = if fence { requester.pending() > 0 } else { requester.has_more() };
-        if waits || qp.state == QueuePairState::Error {
+        if waits || matches!(qp.state, QueuePairState::SendQueueDrain | QueuePairState::Error) {
             return;
         }
         local.has_begun = true;

@@ -52,6 +52,8 @@ enum Timer {
     Answer,
     /// An operation without packets is due.
     Local,
+    /// A completion has found its queue full.
+    Overflow,
     /// Something of communication management is due.
     Agent,
 }
@@ -76,6 +78,8 @@ pub enum AsyncEvent {
     QueuePairRequest(Qpn),
     /// `IBV_EVENT_COMM_EST`: the first packet of a connection has arrived, and its queue pair is in RTR.
     CommunicationEstablished(Qpn),
+    /// `IBV_EVENT_SQ_DRAINED`: in SQD, all requests that had begun have ended.
+    SendQueueDrained(Qpn),
     /// `IBV_EVENT_PATH_MIG`: a connection goes on over its second path.
     PathMigrated(Qpn),
     /// `IBV_EVENT_PATH_MIG_ERR`: a connection has failed although a second path was loaded: the other end was not ready for it.

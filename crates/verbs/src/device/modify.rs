@@ -40,6 +40,9 @@ impl Device {
             self.break_off(index, now);
             return Ok(());
         }
+        let was_drained = pair.state == QueuePairState::SendQueueDrain;
+        pair.tells_drained =
+            next == QueuePairState::SendQueueDrain && given.drained_event.unwrap_or(pair.tells_drained);
         pair.attributes = given.or(pair.attributes);
         pair.migration = migration;
         if let Some(p_key) = p_key {
@@ -51,6 +54,10 @@ impl Device {
         }
         if next == QueuePairState::Reset {
             self.unlist(index);
+        }
+        if was_drained || next == QueuePairState::SendQueueDrain {
+            self.begin_local(index, now);
+            self.schedule_request(index, now);
         }
         Ok(())
     }
@@ -95,6 +102,15 @@ impl Device {
                 (Status::Flushed, WcOpcode::Recv, 0, Extra::None),
                 (false, None, now),
             );
+        }
+    }
+
+    /// A queue pair cannot go on, since a completion of it found its queue full.
+    pub(super) fn end_overflowed(&mut self, index: u32, now: Time) {
+        let Some(qp) = self.qps[index as usize].as_ref() else { return };
+        if qp.state != QueuePairState::Error {
+            self.events.push_back(AsyncEvent::QueuePairFatal(qp.number));
+            self.break_off(index, now);
         }
     }
 

@@ -179,6 +179,7 @@ impl Device {
                 }
                 Timer::Agent => {}
                 Timer::Local => self.execute_local(index, now),
+                Timer::Overflow => self.end_overflowed(index, now),
                 Timer::Ready | Timer::Retry => self.expire_connection(index, timer, now),
             }
         }
@@ -277,8 +278,15 @@ impl Device {
         if qp.requests != Stage::Idle || qp.state == QueuePairState::Error {
             return;
         }
-        let Some(packet) = next else {
+        let is_drained = qp.state == QueuePairState::SendQueueDrain;
+        // In SQD no request begins.
+        let begins = |packet: &PacketSize| packet.offset == 0 && !requester.repeats();
+        let Some(packet) = next.filter(|packet| !(is_drained && begins(packet))) else {
             qp.was_blocked = requester.has_more();
+            if qp.tells_drained && !requester.awaits_responses() {
+                qp.tells_drained = false;
+                self.events.push_back(AsyncEvent::SendQueueDrained(qp.number));
+            }
             return;
         };
         let is_late = std::mem::take(&mut qp.was_blocked) || requester.repeats();

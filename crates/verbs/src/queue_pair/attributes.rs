@@ -96,6 +96,8 @@ pub struct QueuePairAttributes {
     pub alternate: Option<AlternatePath>,
     /// State of path migration.
     pub path_mig_state: Option<MigrationState>,
+    /// True if an event tells that the send queue is drained, after the step to SQD.
+    pub drained_event: Option<bool>,
 }
 
 impl QueuePairAttributes {
@@ -120,6 +122,7 @@ impl QueuePairAttributes {
             (self.max_rd_atomic.is_some(), Attributes::MAX_QP_RD_ATOMIC),
             (self.alternate.is_some(), Attributes::ALT_PATH),
             (self.path_mig_state.is_some(), Attributes::PATH_MIG_STATE),
+            (self.drained_event.is_some(), Attributes::EN_SQD_ASYNC_NOTIFY),
         ];
         let given = given.into_iter().filter(|(is_given, _)| *is_given);
         given.fold(Attributes::NONE, |mask, (_, attribute)| mask.with(attribute))
@@ -146,6 +149,7 @@ impl QueuePairAttributes {
             max_rd_atomic: self.max_rd_atomic.or(before.max_rd_atomic),
             alternate: self.alternate.or(before.alternate),
             path_mig_state: None,
+            drained_event: None,
         }
     }
 }

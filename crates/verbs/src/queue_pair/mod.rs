@@ -132,6 +132,8 @@ pub(crate) struct QueuePair {
     pub(crate) answers: Stage,
     /// The next request could not be sent when the one before it was: its data is fetched when it can be.
     pub(crate) was_blocked: bool,
+    /// An event will tell that the send queue is drained.
+    pub(crate) tells_drained: bool,
     /// A packet has arrived since the queue pair was in RESET.
     pub(crate) has_received: bool,
     /// The work request that the adapter itself cannot execute, and its status.
@@ -166,6 +168,7 @@ impl QueuePair {
             requests: Stage::Idle,
             answers: Stage::Idle,
             was_blocked: false,
+            tells_drained: false,
             has_received: false,
             failed: None,
             local: None,

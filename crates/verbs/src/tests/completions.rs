@@ -77,7 +77,10 @@ fn a_full_completion_queue_is_an_asynchronous_error() {
     let received = pair.poll(1, b.cq);
     assert_eq!(received.len(), 256);
     assert!(received.iter().enumerate().all(|(number, done)| done.wr_id == number as u64));
-    assert_eq!(pair.devices[1].async_event(), Some(AsyncEvent::CompletionQueueError(b.cq)));
+    let events: Vec<_> = std::iter::from_fn(|| pair.devices[1].async_event()).collect();
+    assert!(events.contains(&AsyncEvent::CompletionQueueError(b.cq)), "{events:?}");
+    assert!(events.ends_with(&[AsyncEvent::QueuePairFatal(b.qp)]), "{events:?}");
+    assert_eq!(pair.devices[1].state(b.qp), Ok(QueuePairState::Error));
 }
 
 #[test]
