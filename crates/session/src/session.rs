@@ -93,13 +93,35 @@ impl<B: Observer> Session<B> {
     /// Advances to `until`; does nothing if that is not after now. Calls `look` every few hundred
     /// thousand events with the time and the counters so far. If it returns false, the session stops and can resume later.
     pub fn advance_to(&mut self, until: Time, look: &mut dyn FnMut(Time, &Totals) -> bool) -> Advance {
+        self.advance_until(until, look, false)
+    }
+
+    /// [`Session::advance_to`] for a caller that looks at the state only if the session is idle or has stopped ([`Engine::advance_quietly`]).
+    pub fn advance_quietly_to(
+        &mut self,
+        until: Time,
+        look: &mut dyn FnMut(Time, &Totals) -> bool,
+    ) -> Advance {
+        self.advance_until(until, look, true)
+    }
+
+    fn advance_until(
+        &mut self,
+        until: Time,
+        look: &mut dyn FnMut(Time, &Totals) -> bool,
+        quietly: bool,
+    ) -> Advance {
         loop {
             self.make_due_changes();
             if until <= self.now() {
                 return Advance::Reached;
             }
             let next = self.next_change_at();
-            let how = self.engine.advance(until.min(next), look);
+            let how = if quietly && until < next {
+                self.engine.advance_quietly(until, look)
+            } else {
+                self.engine.advance(until.min(next), look)
+            };
             if how == Advance::Stopped {
                 return how;
             }

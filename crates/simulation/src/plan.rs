@@ -3,6 +3,8 @@
 //! The plan acts at fixed simulated times, its *checkpoints*, on sums over all partitions. So a run depends neither on the number of
 //! partitions nor on where its caller stops in between.
 
+mod quiet;
+
 use std::ops::Deref;
 
 use fabricsim_engine::{Advance, Prepared};
@@ -179,14 +181,16 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
         let mut how = Advance::Reached;
         if until <= self.session.now() {
             // What is due now, such as the first sweep of a subnet manager, happens even if no time passes.
-            how = self.advance_session(self.session.now(), control);
+            how = self.advance_session(self.session.now(), false, control);
             if how == Advance::Stopped {
                 return Stop::Stopped;
             }
         }
         while self.session.now() < until {
             let checkpoint = self.checkpoint();
-            how = self.advance_session(until.min(checkpoint).min(self.next_look()), control);
+            let next = until.min(checkpoint).min(self.next_look());
+            let quietly = next == checkpoint && next < until && self.is_quiet_at(checkpoint);
+            how = self.advance_session(next, quietly, control);
             self.take_traced();
             if how == Advance::Stopped {
                 return Stop::Stopped;
@@ -209,17 +213,6 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
             }
         }
         if how == Advance::Idle { Stop::Idle } else { Stop::Reached }
-    }
-
-    fn advance_session(&mut self, until: Time, control: &Control) -> Advance {
-        let how = self.session.advance_to(until, &mut |now, totals| {
-            control.tell(now, totals.packet_hops);
-            !control.is_cancelled()
-        });
-        control.tell(self.session.now(), self.session.totals().packet_hops);
-        // Processes stop together: as the engine says.
-        let is_alone = self.session.engine().exchanged().processes == 0;
-        if is_alone && control.is_cancelled() { Advance::Stopped } else { how }
     }
 
     /// Time of the next sample of congestion trees, and of the next look at packets; [`Time::MAX`] if there is none.

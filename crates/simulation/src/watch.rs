@@ -43,6 +43,11 @@ impl DeadlockWatch {
         }
     }
 
+    /// True if the next [`DeadlockWatch::take_stock`] looks at the state of the fabric although it is not idle.
+    pub(crate) fn looks_next(&self, prepared: &Prepared) -> bool {
+        self.checkpoints + 1 == self.next_search || prepared.experiment.host.response_queue.is_some()
+    }
+
     /// Checks at a checkpoint whether the run is stuck, and sets its status if it is. `how` is the result of the last advance.
     pub(crate) fn take_stock<B: Observer>(
         &mut self,

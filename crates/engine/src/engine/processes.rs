@@ -2,7 +2,7 @@
 //! partitions, so results are the same bits.
 //!
 //! Every process has the whole run, and makes the same calls on it in the same order. In [`Engine::advance`] each advances its own partitions, from the first
-//! one on as many as the others have; at its end all have the state of all of them.
+//! one on as many as the others have; at its end all have the state of all of them, but after [`Engine::advance_quietly`].
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -103,11 +103,12 @@ impl<B: Observer> Engine<B> {
         self.joined.is_some() && self.partitions[0].publish_at == Time::MAX
     }
 
-    /// [`Engine::advance`] by several processes.
+    /// [`Engine::advance`] by several processes, or [`Engine::advance_quietly`].
     pub(super) fn advance_in_processes(
         &mut self,
         until: Time,
         look: &mut dyn FnMut(Time, &Totals) -> bool,
+        quietly: bool,
     ) -> Advance {
         let Some(mut joined) = self.joined.take() else {
             unreachable!("there are processes");
@@ -124,6 +125,11 @@ impl<B: Observer> Engine<B> {
             exchanged: &mut joined.exchanged,
         };
         let (end, how) = team.advance(until, look);
+        if quietly && how == Advance::Reached {
+            self.now = end;
+            self.joined = Some(joined);
+            return how;
+        }
         let goes_on = rank > 0 || look(end, &team.totals());
         self.now = end;
         let goes_on = self.share(&mut joined, goes_on);
