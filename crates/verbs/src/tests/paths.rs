@@ -32,6 +32,7 @@ const NONE: QueuePairAttributes = QueuePairAttributes {
     max_rd_atomic: None,
     alternate: None,
     path_mig_state: None,
+    drained_event: None,
 };
 
 /// Ports with four service levels, two LIDs, and the partitions 1 and 2.
