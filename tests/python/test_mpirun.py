@@ -70,8 +70,9 @@ def dragonfly(tmp_path: Path) -> Path:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """All files of a run folder but its manifest, which has times and the division."""
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "manifest.json"}
+    """All files of a run folder but its manifest, which has times and the division, and the sums over all files."""
+    others = [path for path in folder.iterdir() if path.name not in ("manifest.json", "SHA256SUMS")]
+    return {path.name: path.read_bytes() for path in others}
 
 
 def test_processes_write_the_same_folder_as_one(dragonfly: Path, tmp_path: Path) -> None:
@@ -102,7 +103,7 @@ def test_a_mistake_is_said_once(dragonfly: Path) -> None:
 
 def test_what_cannot_be_divided_is_said(tmp_path: Path) -> None:
     file = tmp_path / "managed.toml"
-    file.write_text(DRAGONFLY + '[capture]\nlinks = "all"\n')
+    file.write_text(DRAGONFLY + '[capture]\nlinks = ["* -> H*"]\n')
     done = mpirun(2, "run", str(file), "--mpi", "--out", str(tmp_path / "out"))
     assert done.returncode != 0
     assert "a capture (`capture`)" in done.stderr

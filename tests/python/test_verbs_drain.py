@@ -61,7 +61,7 @@ def test_queue_pairs_of_a_full_completion_queue_fail() -> None:
     def client(ctx: v.Context) -> tuple[list[str], int]:
         side = connected(ctx, 4096, depth=16)
         small = v.CQ(ctx, 2)
-        qp = v.QP(side.pd, v.QPInitAttr(scq=small, rcq=small, sq_sig_all=1))
+        qp = v.QP(side.pd, v.QPInitAttr(scq=small, rcq=small, cap=v.QPCap(max_send_wr=8), sq_sig_all=1))
         v.connect(qp, "H1")
         for number in range(4):
             wr = v.SendWR(wr_id=number, opcode=v.IBV_WR_RDMA_WRITE, sg=[side.sge(8)])
