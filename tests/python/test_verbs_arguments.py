@@ -59,6 +59,8 @@ def test_numbers_of_pieces_and_bytes() -> None:
             ("num_sge = 2: must be 0 to 1", lambda: side.qp.post_recv(v.RecvWR(num_sge=2, sg=[piece]))),
             ("length = 5: must be 0 to 1", lambda: side.mr.write(b"x", 5)),
             ("length = -1: must be 0 to 2", lambda: side.mr.write(b"xy", -1)),
+            ("a number is negative or too large", lambda: v.MR(side.pd, -1, ALL)),
+            ("a number is negative or too large", lambda: side.qp.post_recv(v.RecvWR(1 << 64, sg=[piece]))),
         ]
         _refused(cases, v.PyverbsUserError)
         with pytest.raises(TypeError):

@@ -118,7 +118,7 @@ def plan(
         vary or {}
     )
     axes = [
-        Axis("grid", [{key: text} for text in _texts(key, values, where)]) for key, values in given.items()
+        Axis("grid", [{key: text} for text in _distinct(key, values, where)]) for key, values in given.items()
     ]
     if together:
         axes.append(_zip(together, f"{where}.zip"))
@@ -190,6 +190,15 @@ def _texts(key: str, values: Any, where: str) -> list[str]:
     if not values:
         raise InputError(f'{where}."{key}": it has no values')
     return [value_text(value) for value in values]
+
+
+def _distinct(key: str, values: Any, where: str) -> list[str]:
+    """Values of a grid, of which none is there twice: its points would be the same."""
+    texts = _texts(key, values, where)
+    if len(set(texts)) < len(texts):
+        twice = next(text for text in texts if texts.count(text) > 1)
+        raise InputError(f'{where}."{key}": {twice} is there twice')
+    return texts
 
 
 def _zip(together: Mapping[str, Sequence[Any]], where: str) -> Axis:

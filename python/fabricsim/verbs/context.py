@@ -132,6 +132,9 @@ class Context(ProgramContext):
             raise PyverbsRDMAError(text, number) from None
         except self._bad_input as error:
             raise PyverbsUserError(str(error)) from None
+        except OverflowError as error:
+            name = getattr(function, "__name__", "the adapter")
+            raise PyverbsUserError(f"{name}: a number is negative or too large ({error})") from None
 
     def new_channel(self) -> int:
         """Number of a new channel of events of connections."""
