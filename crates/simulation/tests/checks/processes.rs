@@ -6,13 +6,13 @@ use fabricsim_simulation::{JoinError, Outcome};
 use super::{Failure, partitions, prepare};
 use crate::common::processes::simulate_in_processes;
 
-/// Every eighth experiment, by its fingerprint, in two or three processes; `alone` is the run of one.
+/// Every thirty-second experiment, by its fingerprint, in two or three processes; `alone` is the run of one.
 pub fn same(text: &str, prepared: &Prepared, alone: &Outcome) -> Result<(), Failure> {
     let random = alone.totals.fingerprint / 2;
-    if !random.is_multiple_of(8) {
+    if !random.is_multiple_of(32) {
         return Ok(());
     }
-    let count = 2 + (random / 8 % 2) as usize;
+    let count = 2 + (random / 32 % 2) as usize;
     let overrides = [("run.allow_deadlock", "true")];
     let own = prepare(text, &overrides).map_err(|message| Failure { check: "processes", message })?;
     let all = match simulate_in_processes(&own, count) {
