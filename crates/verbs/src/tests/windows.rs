@@ -361,7 +361,7 @@ fn windows_are_used_as_their_type_and_service_allow() {
     );
     let datagrams = end_of(device, QueuePairKind::Ud, Capacities::default());
     let error = device.post_local(datagrams.qp, request, Time::ZERO).unwrap_err();
-    assert!(error.message.contains("Ud has no memory windows"), "{error}");
+    assert!(error.message.contains("UD has no memory windows"), "{error}");
     assert!(device.dealloc_mw(Mw(9)).unwrap_err().message.contains("no memory window 9"));
 }
 
