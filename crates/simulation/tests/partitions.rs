@@ -133,9 +133,7 @@ fn a_bounded_table_of_exchanges_keeps_the_same_rows() {
         let limit = limit.to_string();
         let overrides =
             [("measure.exchanges", limit.as_str()), ("run.duration", "500 ns"), ("run.drain", "none")];
-        // Processes exchange the states of all endpoints, which takes long.
-        let check = if limit == "100" { is_the_same_in_processes } else { is_the_same_in_all };
-        let outcome = check(&text, &overrides);
+        let outcome = is_the_same_in_all(&text, &overrides);
         let table = outcome.tables.iter().find(|table| table.name == "exchanges").expect("there is one");
         assert_eq!(rows(table).len().to_string(), limit);
     }

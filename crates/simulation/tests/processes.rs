@@ -1,4 +1,4 @@
-//! Runs in several processes. `partitions.rs` compares their tables with those of one, and `checks/processes.rs` those of experiments from the whole space.
+//! Runs in several processes. `partitions.rs` compares their tables with those of one.
 
 use crate::common::processes::{members, simulate_in_processes};
 use crate::common::{ALL, everything, prepare, run};

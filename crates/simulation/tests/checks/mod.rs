@@ -11,7 +11,6 @@ mod latency;
 mod links;
 mod others;
 mod partitions;
-mod processes;
 mod series;
 mod tables;
 
@@ -189,7 +188,6 @@ fn unguarded(text: &str) -> Result<Report, Failure> {
         partitions::unobserved(&alone, &other)?;
     }
     forks::forked(text, &alone)?;
-    processes::same(text, &prepared, &alone)?;
     if prepared.experiment.capture.is_some() {
         captures::captured(text, &alone)?;
     }
