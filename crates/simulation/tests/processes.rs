@@ -22,10 +22,7 @@ fn processes_say_what_they_exchange() {
     assert!(found.iter().all(|outcome| everything(outcome) == everything(&alone)));
 }
 
-/// More processes than switches: some have nothing to do.
-#[test]
-fn processes_may_have_nothing_to_do() {
-    let text = r#"
+const RING: &str = r#"
 topology.ring = { switches = 3, hosts_per_switch = 2 }
 links.all = { rate = "8 Gb/s", latency = "10 ns", buffer = "1 KiB" }
 switch.virtual_lanes = 2
@@ -33,9 +30,13 @@ host.mtu = "256 B"
 traffic = [{ pattern = "uniform", load = 0.5, message = "1 KiB" }]
 run = { duration = "20 us" }
 "#;
-    let alone = everything(&run(text, &[]));
+
+/// More processes than switches: some have nothing to do.
+#[test]
+fn processes_may_have_nothing_to_do() {
+    let alone = everything(&run(RING, &[]));
     for count in [2, 4, 5] {
-        let found = simulate_in_processes(&prepare(text, &[]), count).unwrap();
+        let found = simulate_in_processes(&prepare(RING, &[]), count).unwrap();
         assert_eq!(found.iter().map(everything).filter(|found| *found == alone).count(), count);
     }
 }
@@ -66,6 +67,27 @@ fn processes_have_the_same_experiment() {
         [join(first, seeds[0]), other.join().unwrap()]
     });
     assert_eq!(found, [Err(JoinError::Different), Err(JoinError::Different)]);
+}
+
+/// A stop of the first process is one of all, at the next checkpoint, also where they do not exchange their states.
+#[test]
+fn a_stop_of_the_first_process_stops_the_others() {
+    let overrides = [("measure.congestion_interval", "20 us")];
+    let work = |member: crate::common::processes::Member| {
+        let control = Control::default();
+        if member.rank() == 0 {
+            control.cancel();
+        }
+        let prepared = Prepared { processes: 2, ..prepare(RING, &overrides) };
+        let mut run = ResumableRun::new(Arc::new(prepared), &control);
+        run.join(Arc::new(member)).unwrap();
+        (run.advance_to(Time::MAX, &control), run.now())
+    };
+    let found: Vec<_> = std::thread::scope(|scope| {
+        let all: Vec<_> = members(2).into_iter().map(|member| scope.spawn(|| work(member))).collect();
+        all.into_iter().map(|each| each.join().unwrap()).collect()
+    });
+    assert_eq!(found, [(Stop::Stopped, Time::ns(200)); 2]);
 }
 
 /// A process that ends leaves the others with a failure, not with a wait for ever.

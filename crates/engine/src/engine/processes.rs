@@ -130,9 +130,8 @@ impl<B: Observer> Engine<B> {
             self.joined = Some(joined);
             return how;
         }
-        let goes_on = rank > 0 || look(end, &team.totals());
         self.now = end;
-        let goes_on = self.share(&mut joined, goes_on);
+        let goes_on = self.share(&mut joined, how != Advance::Stopped);
         self.joined = Some(joined);
         if goes_on { how } else { Advance::Stopped }
     }
@@ -181,7 +180,8 @@ impl<B: Observer> Team<'_, B> {
             if next >= until {
                 // Credits that have arrived may mean nothing.
                 let own = self.next_time();
-                let idle = match self.meet(own, true, until) {
+                let goes_on = self.processes.rank() > 0 || look(until, &self.totals());
+                let idle = match self.meet(own, goes_on, until) {
                     Ok(next) => next == Time::MAX,
                     Err(_) => return (until, Advance::Stopped),
                 };
