@@ -252,15 +252,15 @@ def test_errno_and_sentence_of_calls() -> None:
     v.run(None, {"H0": program})
 
 
-def _to_rtr(side: Side, lid: int, **others: int) -> None:
-    values = {"path_mtu": v.IBV_MTU_1024, "min_rnr_timer": 12, **others}
+def _to_rtr(side: Side, lid: int, path_mtu: int = v.IBV_MTU_1024, min_rnr_timer: int = 12) -> None:
     attr = v.QPAttr(
         qp_access_flags=ALL,
         ah_attr=v.AHAttr(dlid=lid),
         dest_qp_num=5,
         rq_psn=0,
         max_dest_rd_atomic=1,
-        **values,
+        path_mtu=path_mtu,
+        min_rnr_timer=min_rnr_timer,
     )
     side.qp.to_rtr(attr)
 
