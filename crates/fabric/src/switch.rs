@@ -74,9 +74,6 @@ pub struct Switch {
     overdue: u32,
     /// Outputs that wait for an input to be read, although they could send a packet of another one ([`Switch::reconsider_waiting`]).
     waiting: Vec<usize>,
-    /// The input read last by the output that chooses now: set before each use.
-    #[state(fixed)]
-    last_read: usize,
     /// Queues that have been owed a turn.
     short: ShortQueues,
     /// True if outputs may stall ahead ([`Switch::wake_or_stall`]): one lane, virtual output queues served in turn, and no congestion detection.
@@ -171,7 +168,6 @@ impl Switch {
             counts_missed,
             overdue: 0,
             waiting: Vec::new(),
-            last_read: usize::MAX,
             short: ShortQueues::new(ports),
             stalls_ahead: lanes == 1
                 && rules.queueing == Queueing::Voq
@@ -367,10 +363,9 @@ impl Switch {
         };
         if let Some(output) = next {
             self.dirty.clear(output);
-            self.last_read = usize::MAX;
             self.arbitrate::<F, true, R, B, O>(context, output);
             if !self.waiting.is_empty() {
-                self.reconsider_waiting(context);
+                self.reconsider_waiting(context, output);
             }
         }
     }

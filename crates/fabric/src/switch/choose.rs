@@ -61,6 +61,9 @@ impl Switch {
         context: &mut PartitionContext<R, B, O>,
         output: usize,
     ) {
+        if ARBITRATION_FEATURES && !self.waiting.is_empty() {
+            self.end_waiting(output);
+        }
         if F::OPTIONAL
             && let Some(aging) = &mut self.aging
         {
@@ -90,9 +93,6 @@ impl Switch {
             }
         }
         let port = self.first_port + output as u32;
-        if ARBITRATION_FEATURES && !self.waiting.is_empty() {
-            self.end_waiting(output);
-        }
         let sender = &mut context.ports.senders[port as usize];
         if sender.busy_until > context.now {
             sender.wake(port, sender.busy_until, &mut context.out);

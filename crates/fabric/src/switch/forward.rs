@@ -78,7 +78,6 @@ impl Switch {
         state.queued -= blocks;
         let queued = state.queued;
         self.last_output = output;
-        self.last_read = input;
         if !by_age && !was_owed {
             state.last_input = input as u16;
             self.turn_mut::<F>(position).last_lane = lane.0;

@@ -61,18 +61,14 @@ impl Switch {
         self.waiting.retain(|&other| other != output);
     }
 
-    /// Outputs that wait although they could send choose again when an input begins to be read, from which they have a packet. Else they would
-    /// miss a turn there, or find that the packet which they did not send can no longer be sent, only if they happened to look.
+    /// Outputs that wait although they could send choose again when `output`, which has just chosen, reads an input. Else they would miss a turn there,
+    /// or find that the packet which they did not send can no longer be sent, only if they happened to look. (Looks too many change nothing.)
     #[cold]
     #[inline(never)]
-    pub(super) fn reconsider_waiting<R, B, O>(&mut self, context: &PartitionContext<R, B, O>) {
-        let input = self.last_read;
-        if input == usize::MAX || self.readable_at(context, input) <= context.now {
-            return;
-        }
-        for &output in &self.waiting {
-            if self.outputs[output].inputs.contains(input) {
-                self.dirty.set(output);
+    pub(super) fn reconsider_waiting<R, B, O>(&mut self, context: &PartitionContext<R, B, O>, output: usize) {
+        if context.ports.senders[self.first_port as usize + output].busy_until > context.now {
+            for &other in &self.waiting {
+                self.dirty.set(other);
             }
         }
     }
