@@ -316,6 +316,11 @@ impl<B: Observer> Engine<B> {
         all
     }
 
+    /// Data packets of a stream that were lost.
+    pub fn lost_of_stream(&self, stream: u16) -> u64 {
+        self.partitions.iter().map(|p| p.lost_of_stream(stream)).sum()
+    }
+
     /// Progress of transports, all hosts together: operations that became visible for the first
     /// time, and messages that were sent. `None` without transports, and if a response that has been created is due later.
     pub fn transport_progress(&self) -> Option<u64> {

@@ -13,7 +13,7 @@ use crate::outcome::{Invariants, Outcome, Status};
 use crate::plan::Run;
 use crate::recording::{self, Recording};
 use crate::setting_warnings::setting_warnings;
-use crate::{identity, nodes, port_counters, queue_pairs, subnet, transports};
+use crate::{identity, lost, nodes, port_counters, queue_pairs, subnet, transports};
 
 /// In order of a key, which does not depend on partitions.
 fn sorted<T, K: Ord>(all: impl Iterator<Item = T>, key: impl Fn(&T) -> K) -> Vec<T> {
@@ -129,6 +129,7 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
                 totals.returned
             ));
         }
+        warnings.extend(lost::warnings(self.session.engine(), &self.prepared));
         warnings.extend(queue_pairs::warning(self.session.engine(), graph));
         warnings.extend(self.packets.as_ref().and_then(|packets| packets.warning()));
         if status == Status::Ok {

@@ -13,6 +13,7 @@ mod fork;
 mod identity;
 mod job_bounds;
 mod looking;
+mod lost;
 mod memory;
 mod mpi;
 mod nodes;

@@ -34,6 +34,7 @@ mod link_errors;
 mod link_mtu;
 mod looks;
 mod lost_by_errors;
+mod lost_messages;
 mod md1;
 mod measurement;
 mod multicast;

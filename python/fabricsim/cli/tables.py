@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -83,19 +83,16 @@ def _print_jobs(result: Result, console: Console) -> None:
     for job in jobs:
         if job["done"] < job["iterations"]:
             text = f"job {job['job']} is not done: {job['done']} of {job['iterations']} iterations"
-            text += _cure(result.manifest["summary"])
+            text += _cure(job["job"], result.manifest["summary"].get("warnings") or ())
             console.print(text, style="yellow", markup=False)
 
 
-def _cure(summary: Mapping[str, Any]) -> str:
-    """Remedy for a job that is not done: more time does not help ranks that wait for lost packets."""
-    lost = (summary.get("invariants") or {}).get("dropped")
-    if not lost or summary.get("transport") or summary.get("queue_pairs"):
-        return "; give a longer run.duration"
-    return (
-        f"; {lost:,} packets were lost, and ranks wait for ever for what they carried: give routes that go around "
-        'failures from the start, faults.waiting = "hold", or a transport'
-    )
+def _cure(job: str, warnings: Iterable[str]) -> str:
+    """Remedy for a job that is not done: more time does not help ranks that wait for lost packets, of which the run has warned."""
+    lost = [text.replace('"', "") for text in warnings if "jobs." in text and "nothing retransmits" in text]
+    if any(f"jobs.{job} " in text or "others have lost some" in text for text in lost):
+        return "; ranks wait for lost packets (see the warning)"
+    return "; give a longer run.duration"
 
 
 def _totals(result: Result) -> Table:

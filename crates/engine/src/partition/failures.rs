@@ -1,7 +1,7 @@
 //! Links and switches of a partition that fail and come back, and the packets that are lost.
 
 use fabricsim_fabric::{AllFeatures, FarEnd, NONE, Outbox, return_space};
-use fabricsim_model::{LossCause, Observer};
+use fabricsim_model::{LossCause, Observer, PacketKind};
 use fabricsim_units::{ByteTime, HostId, Time};
 
 use super::{Owner, Partition};
@@ -190,7 +190,19 @@ impl<B: Observer> Partition<B> {
         self.totals.lost.count(cause);
         self.totals.packet_hops += links;
         self.totals.fingerprint = self.totals.fingerprint.wrapping_add(fingerprint(packet, now.0));
+        if packet.kind == PacketKind::Data {
+            let stream = usize::from(packet.stream);
+            if self.lost_of_streams.len() <= stream {
+                self.lost_of_streams.resize(stream + 1, 0);
+            }
+            self.lost_of_streams[stream] += 1;
+        }
         self.context.observer.lost(now, packet, cause);
         self.context.arena.release(index);
+    }
+
+    /// Data packets of a stream that were lost.
+    pub(crate) fn lost_of_stream(&self, stream: u16) -> u64 {
+        self.lost_of_streams.get(usize::from(stream)).copied().unwrap_or_default()
     }
 }

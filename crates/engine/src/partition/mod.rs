@@ -79,6 +79,8 @@ pub(crate) struct Partition<B> {
     /// True if hosts have a transport. Then a packet is delivered when its operation is visible.
     #[state(fixed)]
     transported: bool,
+    /// Data packets lost, by stream; shorter where streams have lost none.
+    lost_of_streams: Vec<u64>,
     /// Sending ports whose links have failed.
     pub(crate) failed: FailedPorts,
     /// True if hosts lose packets that arrive: because of errors, or of their partition.
@@ -159,6 +161,7 @@ impl<B: Observer> Partition<B> {
             accepted: Vec::new(),
             extensions: ExtensionHeaders::default(),
             transported,
+            lost_of_streams: Vec::new(),
             failed: FailedPorts::default(),
             refuses_arrivals: switch_errors.is_some() || p_keys.is_some(),
             switch_errors,
