@@ -4,13 +4,10 @@ use csv::{ErrorKind, Position, ReaderBuilder, StringRecord, Trim};
 use fabricsim_spec::{LinkOverride, SpecError};
 
 use super::draft::{DraftEnd, DraftLink};
-use super::edges::{ATTRIBUTES, Edges, hint, set, value};
+use super::edges::{self, ATTRIBUTES, CABLES, Edges, hint, set};
 
 /// Columns with the nodes at both ends of a link.
 const ENDS: [[&str; 2]; 3] = [["a", "b"], ["source", "target"], ["from", "to"]];
-
-/// Most cables of a line.
-const MAX_CABLES: u32 = 1024;
 
 /// Column of a table.
 #[derive(Clone, Copy, PartialEq)]
@@ -38,9 +35,7 @@ pub(super) fn read(text: &str, file: &str) -> Result<Edges, SpecError> {
         let record = record.map_err(|error| fail(line_of(text, error.position()), wording(&error)))?;
         let line = line_of(text, record.position());
         let (links, cables) = link(&record, &columns, line).map_err(|message| fail(line, message))?;
-        for _ in 0..cables {
-            edges.link(DraftLink { ends: links.ends.clone(), line, given: links.given.clone() });
-        }
+        edges.parallel(&links, cables);
     }
     Ok(edges)
 }
@@ -54,14 +49,14 @@ fn columns(header: &StringRecord) -> Result<Vec<Column>, String> {
             "the first line names the columns, and two of them must be `a` and `b`, `source` and `target`, or `from` and `to`{near}"
         ));
     };
-    let names = || pair.into_iter().chain(["cables"]).chain(ATTRIBUTES);
+    let names = || pair.into_iter().chain([CABLES]).chain(ATTRIBUTES);
     let mut columns = Vec::new();
     for cell in header {
         let attribute = ATTRIBUTES.into_iter().find(|name| *name == cell);
         let column = match (pair.iter().position(|name| *name == cell), attribute) {
             (Some(end), _) => Column::End(end),
             (None, Some(name)) => Column::Attribute(name),
-            _ if cell == "cables" => Column::Cables,
+            _ if cell == CABLES => Column::Cables,
             _ => {
                 let allowed = names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
                 let near = hint(cell, names());
@@ -93,19 +88,14 @@ fn link(record: &StringRecord, columns: &[Column], line: usize) -> Result<(Draft
             // An empty cell leaves the value of the experiment's [links].
             _ if cell.is_empty() => {}
             Column::Cables => {
-                cables = value("cables", cell)?;
-                if !(1..=MAX_CABLES).contains(&cables) {
-                    return Err(format!("cables = {cables}: must be 1 to {MAX_CABLES}"));
-                }
+                cables = edges::cables(cell)?;
             }
             Column::Attribute(name) => {
                 set((&mut ends, &mut given), name, cell)?;
             }
         }
     }
-    if cables > 1 && ends.iter().any(|end| end.port.is_some()) {
-        return Err(format!("{cables} cables cannot share a port: give each a line of its own"));
-    }
+    edges::check_ports(&ends, cables)?;
     Ok((DraftLink { ends, line, given }, cables))
 }
 

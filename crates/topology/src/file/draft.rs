@@ -32,6 +32,7 @@ pub(super) struct DraftHost {
     pub(super) line: usize,
 }
 
+#[derive(Clone)]
 pub(super) struct DraftLink {
     pub(super) ends: [DraftEnd; 2],
     pub(super) line: usize,

@@ -78,6 +78,13 @@ impl Edges {
         self.links.push(link);
     }
 
+    /// Adds parallel links.
+    pub(super) fn parallel(&mut self, link: &DraftLink, cables: u32) {
+        for _ in 0..cables {
+            self.link(link.clone());
+        }
+    }
+
     /// The graph. `only_switches`: a node whose kind is not given is a switch, however many links it has.
     pub(super) fn into_draft(self, only_switches: bool) -> Draft {
         let mut draft = Draft { links: self.links, ..Draft::default() };
@@ -111,6 +118,29 @@ pub(super) fn set(
         _ => return Ok(false),
     }
     Ok(true)
+}
+
+/// The number of parallel cables, and the attribute of an edge that gives it.
+pub(super) const CABLES: &str = "cables";
+
+/// Most parallel cables of an edge.
+const MAX_CABLES: u32 = 1024;
+
+/// The number of parallel cables of an edge between these ends, from its text.
+pub(super) fn cables(text: &str) -> Result<u32, String> {
+    let cables = value(CABLES, text)?;
+    if !(1..=MAX_CABLES).contains(&cables) {
+        return Err(format!("{CABLES} = {cables}: must be 1 to {MAX_CABLES}"));
+    }
+    Ok(cables)
+}
+
+/// Parallel cables share no port.
+pub(super) fn check_ports(ends: &[DraftEnd; 2], cables: u32) -> Result<(), String> {
+    if cables > 1 && ends.iter().any(|end| end.port.is_some()) {
+        return Err(format!("{cables} cables cannot share a port: give each an edge of its own"));
+    }
+    Ok(())
 }
 
 /// The value of an attribute.

@@ -7,7 +7,7 @@ use roxmltree::{Document, Node, ParsingOptions};
 
 use super::Lines;
 use super::draft::{DraftEnd, DraftLink};
-use super::edges::{ATTRIBUTES, Edges, Kind, set};
+use super::edges::{self, ATTRIBUTES, CABLES, Edges, Kind, set};
 
 /// Attributes of a node.
 const NODE_ATTRIBUTES: [&str; 3] = ["name", "kind", "coordinates"];
@@ -73,7 +73,8 @@ struct Reader<'a> {
     /// Names of nodes, by identifier.
     names: BTreeMap<&'a str, String>,
     edges: Edges,
-    links: Vec<DraftLink>,
+    /// Links, and the number of parallel cables of each.
+    links: Vec<(DraftLink, u32)>,
     /// Directed links without one in the opposite direction yet, by their ends.
     single: BTreeMap<[String; 2], Vec<usize>>,
 }
@@ -87,7 +88,8 @@ impl<'a> Reader<'a> {
         let default =
             key.children().find(|node| node.has_tag_name_of("default")).and_then(|node| node.text());
         let of = key.attribute("for").unwrap_or("all");
-        for (kind, known) in [("node", &NODE_ATTRIBUTES[..]), ("edge", &ATTRIBUTES[..])] {
+        let edge_attributes = ATTRIBUTES.into_iter().chain([CABLES]).collect::<Vec<_>>();
+        for (kind, known) in [("node", &NODE_ATTRIBUTES[..]), ("edge", &edge_attributes)] {
             if of != kind && of != "all" {
                 continue;
             }
@@ -149,41 +151,50 @@ impl<'a> Reader<'a> {
         };
         let mut ends = [end("source")?, end("target")?];
         let mut given = LinkOverride::default();
+        let mut cables = 1;
         for (name, text) in self.attributes("edge", element)? {
-            set((&mut ends, &mut given), name, text)?;
+            if name == CABLES {
+                cables = edges::cables(text)?;
+            } else {
+                set((&mut ends, &mut given), name, text)?;
+            }
         }
+        edges::check_ports(&ends, cables)?;
         let is_directed = match element.attribute("directed") {
             Some(text) => text == "true",
             None => is_directed,
         };
         let link = DraftLink { ends, line, given };
         if is_directed {
-            return self.one_direction(link);
+            return self.one_direction(link, cables);
         }
-        self.links.push(link);
+        self.links.push((link, cables));
         Ok(())
     }
 
     /// Two links in opposite directions are one cable.
-    fn one_direction(&mut self, link: DraftLink) -> Result<(), String> {
+    fn one_direction(&mut self, link: DraftLink, cables: u32) -> Result<(), String> {
         let [a, b] = &link.ends;
         let back = [b.node.clone(), a.node.clone()];
         let Some(place) = self.single.get_mut(&back).and_then(Vec::pop) else {
             let names = [a.node.clone(), b.node.clone()];
             self.single.entry(names).or_default().push(self.links.len());
-            self.links.push(link);
+            self.links.push((link, cables));
             return Ok(());
         };
-        let other = &self.links[place];
-        if other.given != link.given || [other.ends[1].port, other.ends[0].port] != [a.port, b.port] {
+        let (other, others) = &self.links[place];
+        if *others != cables
+            || other.given != link.given
+            || [other.ends[1].port, other.ends[0].port] != [a.port, b.port]
+        {
             return Err(format!("the attributes differ from the opposite direction (line {})", other.line));
         }
         Ok(())
     }
 
     fn edges(mut self) -> Edges {
-        for link in self.links {
-            self.edges.link(link);
+        for (link, cables) in self.links {
+            self.edges.parallel(&link, cables);
         }
         self.edges
     }

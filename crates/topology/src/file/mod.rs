@@ -63,7 +63,7 @@ pub enum Format {
     /// one link is a host, all others are switches.
     Csv,
     /// `.graphml`: nodes with the attributes `name` (else their identifier is the name) and `kind` (`switch` or `host`; else a node with one link is a
-    /// host), `coordinates` of switches (`0,2`: where to draw it), and edges with those of the columns of `.csv`. Two edges of opposite directions in a directed graph are one cable. Other
+    /// host), `coordinates` of switches (`0,2`: where to draw it), and edges with those of the columns of `.csv`, `cables` among them. Two edges of opposite directions in a directed graph are one cable. Other
     /// attributes are left out.
     Graphml,
     /// `.ned`: OMNeT++ network description of the InfiniBand model: submodules of type `HCA` and `Switch`

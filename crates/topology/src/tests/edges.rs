@@ -98,6 +98,41 @@ fn graphml_is_read() {
     assert_eq!(latencies, [Time::ns(7), Time::ns(5)]);
 }
 
+/// An edge with `cables`, undirected or in both directions, is that many links.
+#[test]
+fn edges_of_graphml_may_be_several_cables() {
+    let key = "<key id=\"d4\" for=\"edge\" attr.name=\"cables\" attr.type=\"int\"/>\n  <graph ";
+    let text = GRAPHML.replace("<graph ", key);
+    let three = "</data><data key=\"d4\">3</data></edge>";
+    let both = text.replace("</data></edge>", three);
+    let graph = read_well(&both, Format::Graphml);
+    assert_eq!(neighbours(&graph, "A"), "n1 n1 n1 n2");
+    let latencies: Vec<Time> = graph.links.iter().map(|link| link.parameters.latency).collect();
+    assert_eq!(latencies, [7, 5, 5, 5].map(Time::ns));
+    let of_one = text.replacen("</data></edge>", three, 1);
+    assert!(failure(&of_one, Format::Graphml).contains("differ from the opposite direction (line 12)"));
+    let single = "<edge source=\"n2\" target=\"n0\" directed=\"false\">";
+    for (count, expected) in [("2", ""), ("0", "cables = 0: must be 1 to 1024"), ("2.5", "cables = `2.5`")] {
+        let text = text.replace(
+            "<edge source=\"n2\" target=\"n0\"/>",
+            &format!("{single}<data key=\"d4\">{count}</data></edge>"),
+        );
+        match expected {
+            // Two links: it is a switch then, unless its kind says otherwise.
+            "" => {
+                let text =
+                    text.replace("<node id=\"n2\"/>", "<node id=\"n2\"><data key=\"d0\">host</data></node>");
+                assert!(failure(&text, Format::Graphml).contains("n2"), "a host has one link");
+            }
+            _ => assert!(
+                failure(&text, Format::Graphml).contains(expected),
+                "{}",
+                failure(&text, Format::Graphml)
+            ),
+        }
+    }
+}
+
 #[test]
 fn what_is_wrong_in_graphml_is_named() {
     let cases = [
