@@ -1,8 +1,10 @@
 //! Report on the files of a subnet: its parts, and what is odd about them.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
-use super::{Named, Source};
+use super::{Named, Source, assign_missing_lids};
 use crate::analysis::check_tables_at;
 use crate::engines::LEVELS;
 use crate::{Counts, FileError, Finding, Format, Import, PathSls, Sl2Vl, Subnet, TableFile, read, read_as};
@@ -48,19 +50,35 @@ pub fn import(files: &SubnetFiles<'_>) -> Result<(Subnet, ImportReport), FileErr
         Some(format) => read_as(bytes, name, format)?,
         None => read(bytes, name)?,
     };
+    let with_lids = with_lids(&subnet, files);
     if let Some((bytes, name)) = files.tables {
         let file = TableFile::read(bytes, name)?;
-        let (tables, odd) = file.bind(&subnet)?;
+        let (tables, odd) = file.bind(&with_lids)?;
         findings.extend(odd);
         // Tables of a subnet that cannot be routed as a whole are still read: what is missing is a finding of the subnet.
-        findings.extend(check_tables_at(&subnet, &tables, (name, &file.lines())).unwrap_or_default());
+        findings.extend(check_tables_at(&with_lids, &tables, (name, &file.lines())).unwrap_or_default());
     }
-    let sl2vl = files.sl2vl.map(|(bytes, name)| Sl2Vl::read(bytes, name, &subnet)).transpose()?;
-    let levels = files.path_sls.map(|(bytes, name)| PathSls::read(bytes, name, &subnet)).transpose()?;
+    let sl2vl = files.sl2vl.map(|(bytes, name)| Sl2Vl::read(bytes, name, &with_lids)).transpose()?;
+    let levels = files.path_sls.map(|(bytes, name)| PathSls::read(bytes, name, &with_lids)).transpose()?;
+    drop(with_lids);
     let (sl2vl, levels) = (keep(sl2vl, &mut findings), keep(levels, &mut findings));
     let virtual_lanes = virtual_lanes(levels.as_ref(), sl2vl.as_ref());
     let report = ImportReport { format, counts: subnet.counts(), findings, virtual_lanes, lmc: lmc(&subnet) };
     Ok((subnet, report))
+}
+
+/// The subnet in which tables and service levels name LIDs. Files such as ibsim's netlists have none: then those that OpenSM would assign, as in
+/// [`super::route`].
+fn with_lids<'a>(subnet: &'a Subnet, files: &SubnetFiles<'_>) -> Cow<'a, Subnet> {
+    if files.tables.is_none() && files.path_sls.is_none() {
+        return Cow::Borrowed(subnet);
+    }
+    let mut assigned = subnet.clone().connected();
+    match assign_missing_lids(&mut assigned, None, true) {
+        Ok(1..) => Cow::Owned(assigned),
+        // There are LIDs, or not enough for all ports: the check says which are missing.
+        _ => Cow::Borrowed(subnet),
+    }
 }
 
 /// Reads the tables of a subnet, and the service levels of paths and their lanes that belong to them. Also what is odd about them.

@@ -190,6 +190,32 @@ fn lines_of_faults_are_those_of_entries_and_tables() {
     assert_eq!((missing.file.as_str(), missing.line), ("t", begin + 1), "{missing:?}");
 }
 
+/// Tables of a netlist without LIDs are checked with those that OpenSM assigns.
+#[test]
+fn tables_of_a_netlist_name_lids_that_opensm_assigns() {
+    let subnet = subnet();
+    let dump = Engine::MinHop.route(&subnet, &Options::default()).unwrap().tables.to_dump(&subnet);
+    let mut unassigned = subnet;
+    unassigned.nodes.iter_mut().flat_map(|node| &mut node.ports).for_each(|port| port.lid = 0);
+    let netlist = unassigned.to_text(crate::Format::Ibsim);
+    let found = |tables: &str, levels: &str| {
+        let files = crate::report::SubnetFiles {
+            fabric: (netlist.as_bytes(), "net"),
+            format: None,
+            tables: Some((tables.as_bytes(), "t")),
+            sl2vl: None,
+            path_sls: (!levels.is_empty()).then_some((levels.as_bytes(), "p")),
+        };
+        let findings = crate::report::import(&files).unwrap().1.findings;
+        findings.into_iter().filter(|finding| finding.file != "net").collect::<Vec<_>>()
+    };
+    assert_eq!(found(&dump, ""), []);
+    let entry = dump.lines().rfind(|line| line.starts_with("0x")).unwrap();
+    let missing = found(&dump.replacen(&format!("{entry}\n"), "", 1), "");
+    assert!(missing.len() == 1 && missing[0].kind == FindingKind::NoEntry, "{missing:?}");
+    assert_eq!(found(&dump, "0x0000000000000011 3 7\n0x0000000000000015 2 7\n"), []);
+}
+
 #[test]
 fn lanes_and_levels_are_read_as_they_are_written() {
     let subnet = subnet();
