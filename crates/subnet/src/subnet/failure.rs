@@ -57,12 +57,26 @@ impl Subnet {
         let mut found = self.ids().filter(|(_, node)| is_named(node)).map(|(id, _)| id);
         match (found.next(), found.next()) {
             (Some(id), None) => Ok(id),
-            (None, _) => Err(format!("{name}: no node has this description or GUID")),
+            (None, _) => {
+                let near = self.nearest(name).map(|near| format!("; did you mean `{near}`?"));
+                Err(format!("{name}: no node has this description or GUID{}", near.unwrap_or_default()))
+            }
             (Some(first), Some(_)) => {
                 let guid = self.node(first).guid;
                 Err(format!("{name}: several nodes have this description: use the GUID, such as {guid}"))
             }
         }
+    }
+
+    /// The description that is written most like `name`, if one is near enough to be meant.
+    fn nearest(&self, name: &str) -> Option<&str> {
+        let lower = name.to_lowercase();
+        let allowed = 2.max(name.len() / 3);
+        let near = self.ids().map(|(_, node)| node.description.as_str()).filter_map(|known| {
+            let distance = strsim::damerau_levenshtein(&lower, &known.to_lowercase());
+            (distance <= allowed).then_some((distance, known))
+        });
+        near.min().map(|(_, known)| known)
     }
 
     /// The first port with a cable of the node with a description or GUID.
@@ -144,7 +158,9 @@ mod tests {
         assert!(name.len() < guid.to_string().len(), "{name}: without leading zeros");
         assert_eq!(subnet.fail(&name), Ok(1));
         assert_eq!(subnet.fail(&format!("{guid}/2")), Ok(1));
-        assert_eq!(subnet.fail("D"), Err("D: no node has this description or GUID".to_owned()));
+        let unknown = "no node has this description or GUID";
+        assert_eq!(subnet.fail("leaf-17"), Err(format!("leaf-17: {unknown}")));
+        assert_eq!(subnet.fail("bb"), Err(format!("bb: {unknown}; did you mean `B`?")));
     }
 
     #[test]
