@@ -13,6 +13,8 @@ pub enum Errno {
     Busy,
     /// Not supported by this adapter.
     OpNotSupp,
+    /// Another end listens on the service.
+    AddrInUse,
 }
 
 impl Errno {
@@ -23,6 +25,7 @@ impl Errno {
             Self::NoMem => "ENOMEM",
             Self::Busy => "EBUSY",
             Self::OpNotSupp => "EOPNOTSUPP",
+            Self::AddrInUse => "EADDRINUSE",
         }
     }
 
@@ -33,6 +36,7 @@ impl Errno {
             Self::NoMem => 12,
             Self::Busy => 16,
             Self::OpNotSupp => 95,
+            Self::AddrInUse => 98,
         }
     }
 }

@@ -13,7 +13,7 @@ use fabricsim_wire::mad::cm::{Apr, Lap, RejReason, Rep, Req, ReqPath, SidrRep, S
 
 use super::{Device, Outgoing, Timer};
 use crate::agent::{Agent, MAD, Reports, datagram};
-use crate::error::{VerbsError, invalid};
+use crate::error::{Errno, VerbsError, invalid};
 use crate::path::{AddressVector, AlternatePath};
 
 /// Index of the agent's timers.
@@ -318,5 +318,6 @@ fn take_due<T>(list: &mut VecDeque<T>, is_due: impl FnOnce(&T) -> bool) -> Optio
 }
 
 fn failed(call: &str, error: &CmError) -> VerbsError {
-    invalid(format!("{call}: {error}"))
+    let errno = if matches!(error, CmError::Busy(_)) { Errno::AddrInUse } else { Errno::Inval };
+    VerbsError { errno, message: format!("{call}: {error}") }
 }

@@ -1,5 +1,7 @@
 //! What a manager reports, and what it needs.
 
+use std::fmt;
+
 use fabricsim_wire::field::Octets;
 use fabricsim_wire::ids::{CommId, Lid, ServiceId};
 use fabricsim_wire::mad::cm::{Apr, CmMad, Lap, RejReason, Rep, Req, SidrRep, SidrReq};
@@ -71,7 +73,7 @@ pub enum CmError {
     #[error("there is no connection {0}")]
     Unknown(u32),
     /// The connection is in another state.
-    #[error("connection {0} is in the state {1:?}: must be {2}")]
+    #[error("connection {0} is in the state {1}: must be {2}")]
     State(u32, CmState, &'static str),
     /// The peer has requested the connection.
     #[error(
@@ -103,4 +105,19 @@ pub enum CmState {
     DreqSent,
     /// It has ended; late messages may arrive.
     TimeWait,
+}
+
+impl fmt::Display for CmState {
+    /// As section 12.9.7 names it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::ReqSent => "REQ Sent",
+            Self::ReqReceived => "REQ Rcvd",
+            Self::RepSent => "REP Sent",
+            Self::RepReceived => "REP Rcvd",
+            Self::Established => "Established",
+            Self::DreqSent => "DREQ Sent",
+            Self::TimeWait => "Timewait",
+        })
+    }
 }

@@ -168,7 +168,7 @@ impl Manager {
 
     /// Accepts a request: sends `rep`, whose numbers the manager sets.
     pub fn accept(&mut self, id: CommId, rep: Rep, out: &mut impl CmOutbox) -> Result<(), CmError> {
-        let connection = self.expect(id, &[CmState::ReqReceived], "ReqReceived")?;
+        let connection = self.expect(id, &[CmState::ReqReceived], "REQ Rcvd")?;
         let rep = Rep { local_comm_id: id, remote_comm_id: connection.peer_id.unwrap_or_default(), ..rep };
         connection.qpn = rep.local_qpn;
         connection.state = CmState::RepSent;
@@ -183,7 +183,7 @@ impl Manager {
         private_data: Octets<224>,
         out: &mut impl CmOutbox,
     ) -> Result<(), CmError> {
-        let connection = self.expect(id, &[CmState::RepReceived], "RepReceived")?;
+        let connection = self.expect(id, &[CmState::RepReceived], "REP Rcvd")?;
         connection.state = CmState::Established;
         let remote_comm_id = connection.peer_id.unwrap_or_default();
         let rtu = Rtu { local_comm_id: id, remote_comm_id, private_data };
@@ -195,7 +195,7 @@ impl Manager {
     /// Data have arrived over a connection whose RTU has not: it is established (`IBV_EVENT_COMM_EST`, section 12.9.7.2).
     pub fn notify(&mut self, id: CommId, out: &mut impl CmOutbox) -> Result<(), CmError> {
         let states = [CmState::RepSent, CmState::Established];
-        self.expect(id, &states, "RepSent or Established")?;
+        self.expect(id, &states, "REP Sent or Established")?;
         self.established(id, out);
         Ok(())
     }
@@ -208,7 +208,7 @@ impl Manager {
         out: &mut impl CmOutbox,
     ) -> Result<(), CmError> {
         let states = [CmState::ReqReceived, CmState::RepReceived];
-        let connection = self.expect(id, &states, "ReqReceived or RepReceived")?;
+        let connection = self.expect(id, &states, "REQ Rcvd or REP Rcvd")?;
         let message = u8::from(connection.state == CmState::RepReceived);
         let remote_comm_id = connection.peer_id.unwrap_or_default();
         let rej = Rej { local_comm_id: id, remote_comm_id, message, reason, private_data, ..Rej::default() };
@@ -222,7 +222,7 @@ impl Manager {
     /// Asks the peer to wait 4.096 us x 2^n for the answer to its request or reply (MRA).
     pub fn delay(&mut self, id: CommId, service_timeout: u8, out: &mut impl CmOutbox) -> Result<(), CmError> {
         let states = [CmState::ReqReceived, CmState::RepReceived];
-        let connection = self.expect(id, &states, "ReqReceived or RepReceived")?;
+        let connection = self.expect(id, &states, "REQ Rcvd or REP Rcvd")?;
         let message = u8::from(connection.state == CmState::RepReceived);
         let remote_comm_id = connection.peer_id.unwrap_or_default();
         let mra = Mra { local_comm_id: id, remote_comm_id, message, service_timeout, ..Mra::default() };

@@ -241,7 +241,7 @@ fn calls_need_their_state() {
     let mut two = Two::new();
     let [a, _] = two.connected();
     let error = two.ends[0].accept(a, Rep::default(), &mut two.outs[0]).unwrap_err();
-    assert_eq!(error, CmError::State(a.0, CmState::Established, "ReqReceived"));
+    assert_eq!(error, CmError::State(a.0, CmState::Established, "REQ Rcvd"));
     assert_eq!(error.to_string(), "connection 100 is in the state Established: must be ReqReceived");
     let error = two.ends[0].disconnect(CommId(5), &mut two.outs[0]).unwrap_err();
     assert_eq!(error.to_string(), "there is no connection 5");
@@ -327,7 +327,7 @@ fn data_establish_a_connection_whose_rtu_is_late() {
     two.deliver();
     let [CmEvent::Requested(b, ..)] = two.events(1)[..] else { panic!("no request") };
     let early = two.ends[1].notify(b, &mut two.outs[1]).unwrap_err();
-    assert_eq!(early, CmError::State(b.0, CmState::ReqReceived, "RepSent or Established"));
+    assert_eq!(early, CmError::State(b.0, CmState::ReqReceived, "REP Sent or Established"));
     two.ends[1].accept(b, Rep { local_qpn: Qpn(9), ..Rep::default() }, &mut two.outs[1]).unwrap();
     two.deliver();
     two.ends[0].confirm(a, Octets::default(), &mut two.outs[0]).unwrap();
