@@ -53,6 +53,31 @@ _REQUIRED: dict[str, dict[str, Check]] = {
         "size": _whole,
     },
 }
+_number_or_none: Check = lambda value: (  # noqa: E731 - beside its like
+    value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+)
+_numbers_or_none: Check = lambda value: value is None or _mapping_of(_number_or_none)(value)  # noqa: E731
+_SUMMARY: dict[str, Check] = {
+    **dict.fromkeys(
+        (
+            "accepted_gbps",
+            "accepted_load",
+            "flow_count",
+            "job_time_ns",
+            "measured_from_ns",
+            "measured_ns",
+            "offered_gbps",
+            "offered_load",
+            "packet_hops",
+            "packets",
+            "simulated_s",
+        ),
+        _number_or_none,
+    ),
+    **dict.fromkeys(("hops", "latency_ns", "network_latency_ns"), _numbers_or_none),
+    **dict.fromkeys(("congestion", "congestion_trees", "invariants", "latency_confidence"), _maybe_mapping),
+}
+"""Keys of the summary of a run, if it has them."""
 _OPTIONAL: dict[str, dict[str, Check]] = {
     "run": {"wall_s": _is(int, float), "stopped": _text, "capture": _mapping},
     "sweep": {
@@ -90,6 +115,10 @@ def problem(manifest: Mapping[str, Any]) -> str | None:
     for key, check in _OPTIONAL.get(kind, {}).items():
         if key in manifest and not check(manifest[key]):
             return key
+    if kind == "run":
+        for key, check in _SUMMARY.items():
+            if key in manifest["summary"] and not check(manifest["summary"][key]):
+                return f"summary.{key}"
     if kind == "sweep" and manifest["size"] != len(manifest["points"]):
         return "size"
     return None

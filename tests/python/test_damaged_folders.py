@@ -71,6 +71,28 @@ def killed(root: Path) -> None:
     (out / "sweep.jsonl").write_text("".join(line_of(at, row) for at, row in enumerate(plain[:2])))
 
 
+@pytest.mark.parametrize("key", ["accepted_gbps", "simulated_s", "latency_ns", "invariants"])
+def test_a_summary_that_was_edited_is_named(
+    folders: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command, key: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(folders / "run", tmp_path / "out")
+    manifest = json.loads((tmp_path / "out/manifest.json").read_text())
+    manifest["summary"][key] = "x"
+    (tmp_path / "out/manifest.json").write_text(json.dumps(manifest))
+    (tmp_path / "out/SHA256SUMS").unlink()
+    shutil.copytree(tmp_path / "out", tmp_path / "whole")
+    for arguments in (
+        ["report", "out", "--no-bound"],
+        ["compare", "out", "whole"],
+        ["plot", "out"],
+        ["view", "out"],
+    ):
+        ran = command(*arguments)
+        assert ran.code == 1
+        assert f"manifest.json: damaged: 'summary.{key}'" in ran.err
+
+
 @st.composite
 def damages(draw: st.DrawFn) -> Callable[[bytes], bytes]:
     """Bytes replaced, removed or inserted."""
