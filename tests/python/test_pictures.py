@@ -339,9 +339,28 @@ def test_what_is_left_out_is_said_with_the_reason(tmp_path: Path, command: Comma
     fs.run(fs.Experiment.from_text(SWEPT), out=tmp_path / "r")
     ran = command("plot", "r", "--style", "paper", "--width", "page", "--label", "packet latency=latency")
     assert ran.code == 0
-    assert "not drawn: entries: only one entry has packets" in ran.err
+    assert "not drawn: entries: at most one entry has packets" in ran.err
     assert "picture: r/links.png" in ran.out
     assert command("plot", "r", "--width", "1 mm").code == 2
+
+
+@pytest.mark.usefixtures("real")
+def test_pictures_without_a_packet_or_a_table_are_left_out(tmp_path: Path, command: Command) -> None:
+    fs.run(
+        fs.Experiment.from_text('topology.ring = { switches = 4 }\nrun.duration = "10 us"'),
+        out=tmp_path / "idle",
+    )
+    ran = command("plot", "idle")
+    assert ran.out.split() == ["picture:", "idle/links.png"]
+    assert "not drawn: throughput: no packet arrived" in ran.err
+    assert "not drawn: latency: no packet arrived" in ran.err
+
+    fs.run(fs.Experiment.from_text(SWEPT), out=tmp_path / "r")
+    (tmp_path / "r/series.parquet").unlink()
+    (tmp_path / "r/SHA256SUMS").unlink()
+    ran = command("plot", "r")
+    assert "not drawn: throughput: the run has no table series" in ran.err
+    assert "picture: r/latency.png" in ran.out
 
 
 @pytest.mark.usefixtures("real")

@@ -32,6 +32,11 @@ MOST_LABELS = 12
 _NAMES = {"total": "total (from message creation)", "network": "network (from injection)"}
 
 
+def has_latencies(result: Result) -> bool:
+    """True if the latency of a packet was recorded."""
+    return bool((result.latency["count"] > 0).any())
+
+
 def latency_cdf(result: Result) -> Figure:
     """The cumulative distribution of packet latency, total and in the network, with p50, p99 and p99.9 marked.
 

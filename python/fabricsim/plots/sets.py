@@ -19,7 +19,7 @@ from fabricsim.plots.congestion import congestion, has_congestion
 from fabricsim.plots.entries import entries, entries_by, has_entries
 from fabricsim.plots.heat_map import FEWEST_NODES, has_many_links, heat_map
 from fabricsim.plots.jobs import has_iterations, jobs
-from fabricsim.plots.latency import latency_cdf, load_latency
+from fabricsim.plots.latency import has_latencies, latency_cdf, load_latency
 from fabricsim.plots.links import MOST_NODES, has_room, links
 from fabricsim.plots.parameters import over_parameters
 from fabricsim.plots.ranks import has_bytes, has_ranks, matrix, timeline
@@ -28,7 +28,7 @@ from fabricsim.plots.seeds import seeds
 from fabricsim.plots.sequence import fits_sequence, sequence
 from fabricsim.plots.sums import SUM_METRICS, sums_over_parameters
 from fabricsim.plots.theme import Format, save
-from fabricsim.plots.throughput import throughput, throughput_by
+from fabricsim.plots.throughput import has_throughput, throughput, throughput_by
 from fabricsim.plots.transport import completion, has_completions, has_levels, transport
 from fabricsim.plots.tuning import importance, trials
 from fabricsim.results import Result
@@ -61,9 +61,11 @@ BY_PLOTS: dict[str, Callable[[Result, str], Figure]] = {
 """Those of them that can also be of sums of flows by source, destination or group of hosts."""
 _NOTHING = "there is nothing to show"
 _ABLE: dict[str, tuple[Callable[[Result], bool], str]] = {
-    "entries": (has_entries, "only one entry has packets"),
+    "entries": (has_entries, "at most one entry has packets"),
+    "throughput": (has_throughput, "no packet arrived"),
     "links": (has_room, f"more than {MOST_NODES} nodes have no room; heat-map has them"),
     "heat-map": (has_many_links, f"links shows up to {FEWEST_NODES} nodes better; --kind heat-map draws it"),
+    "latency": (has_latencies, "no packet arrived"),
     "congestion": (has_congestion, "no flow was rate-limited, and no congestion tree stood"),
     "routers": (has_counts, "nothing passed a router"),
     "jobs": (has_iterations, "no job has done an iteration"),
@@ -77,6 +79,8 @@ _ABLE: dict[str, tuple[Callable[[Result], bool], str]] = {
     "matrix": (has_bytes, "no rank sent a byte"),
 }
 """Plots that need more than a table: whether a run has what they draw, and the reason if it has not."""
+_EXPECTED = {"throughput": "series", "latency": "latency"}
+"""Plots whose table every run of a fabric has, unless the experiment or its folder leaves it out."""
 
 
 @dataclass(frozen=True)
@@ -169,8 +173,15 @@ def save_sum_plots(
 
 
 def left_out(result: Result) -> dict[str, str]:
-    """Plots for which a run has the tables, but that are not among its pictures, with the reason."""
-    return {
+    """Plots that are not among the pictures of a run although it has the tables, or a table that runs have by default
+    is missing, with the reason.
+    """
+    missing = {
+        name: f"the run has no table {table}"
+        for name, table in _EXPECTED.items()
+        if table not in result.frames and "links" in result.frames
+    }
+    return missing | {
         name: _ABLE[name][1] for name in _with_tables(result) if name in _ABLE and not _ABLE[name][0](result)
     }
 

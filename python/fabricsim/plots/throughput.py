@@ -32,6 +32,11 @@ from fabricsim.results import Result
 _REST: dict[str, Any] = {"color": OTHERS, "linewidth": 2.5}
 
 
+def has_throughput(result: Result) -> bool:
+    """True if a packet arrived while the series were recorded."""
+    return bool((result.series["gbps"] > 0.0).any())
+
+
 def throughput(result: Result, most_lines: int = MOST_LINES) -> Figure:
     """Accepted throughput over simulated time.
 
