@@ -78,6 +78,21 @@ def test_flows_of_a_packet_now_and_then_are_summed_up_by_entry(result: fs.Result
         assert np.asarray(line.get_xdata(), float)[-1] == pytest.approx(39.1)
 
 
+def test_totals_of_hosts_that_send_in_step_are_no_pulses(result: fs.Result) -> None:
+    run = many_flows(result, 8.0, ("even", "several"))
+    # All hosts send a packet of 1000 B in the same bin of 1 µs, in every eighth.
+    rows = [(1000.0 * bin, f"H{n}", "H99", 0.0 if bin % 8 else 8.0) for bin in range(160) for n in range(40)]
+    series = pd.DataFrame(rows, columns=["time_ns", "source", "destination", "gbps"])
+    hosts = pd.DataFrame({"host": ["H0"], "link_gbps": [4.0]})
+    summary = {**run.manifest["summary"], "simulated_s": 160e-6}
+    manifest = {**run.manifest, "summary": summary}
+    in_step = replace(run, manifest=manifest, frames={**run.frames, "series": series, "hosts": hosts})
+    (axes,) = plots.throughput(in_step).axes
+    assert [line.get_label() for line in axes.lines] == ["even", "several entries"]
+    for line in axes.lines:
+        assert np.asarray(line.get_ydata(), float) == pytest.approx(20.0, abs=2.0)
+
+
 def test_flows_with_many_packets_are_lines_of_their_own(result: fs.Result) -> None:
     (axes,) = plots.throughput(many_flows(result, 800.0, ("even", "odd"))).axes
     assert len(axes.lines) == 13

@@ -9,6 +9,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
+from fabricsim.hot_links import SEVERAL
 from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
 from fabricsim.plots.theme import COLOURS, LOOKS, line_look
@@ -17,6 +18,9 @@ from fabricsim.sums import keys_of
 
 FEWEST_PACKETS = 10
 """Packets of a flow that a bin of a picture holds, unless it has too few bins then."""
+FEWEST_PACKET_TIMES = 4
+"""Times of a packet on a host's link that a bin of totals lasts, unless the run has too few bins then: hosts that send
+in step are pulses below."""
 FEWEST_BINS = 20
 FEWEST_OF_LINES = 2
 """Packets of a flow in a bin below which lines of flows are pulses."""
@@ -95,9 +99,11 @@ def largest(wide: pd.DataFrame, most: int = MOST_LINES) -> list[str]:
     return [str(name) for name in wide.columns[wide.columns.isin(order)]]
 
 
-def coarse(wide: pd.DataFrame, flows: pd.DataFrame | None, shown: Sequence[Any]) -> pd.DataFrame:
-    """Throughput in bins that hold enough packets, if there are enough bins: in shorter ones a packet more or less is a
-    rate above the link's. A row is a bin, a column a flow.
+def coarse(
+    wide: pd.DataFrame, flows: pd.DataFrame | None, shown: Sequence[Any], shortest: float = 0.0
+) -> pd.DataFrame:
+    """Throughput in bins that hold enough packets, and of the `shortest` width in nanoseconds, if there are enough
+    bins: in shorter ones a packet more or less is a rate above the link's. A row is a bin, a column a flow.
     """
     if (
         flows is None
@@ -108,7 +114,8 @@ def coarse(wide: pd.DataFrame, flows: pd.DataFrame | None, shown: Sequence[Any])
         return wide
     held = _held(wide, flows, shown)
     many = len(wide) // FEWEST_BINS
-    together = many if held <= 0.0 else min(many, math.ceil(FEWEST_PACKETS / held))
+    together = many if held <= 0.0 else math.ceil(FEWEST_PACKETS / held)
+    together = min(many, max(together, math.ceil(shortest / _width(wide))))
     if together < 2:
         return wide
     # The last bins may be no whole one: they belong to the one before.
@@ -120,8 +127,22 @@ def coarse(wide: pd.DataFrame, flows: pd.DataFrame | None, shown: Sequence[Any])
 def _held(wide: pd.DataFrame, flows: pd.DataFrame, shown: Sequence[Any]) -> float:
     """Packets in a bin of the flow that has as many as half of them."""
     packets, total = float(flows["packets"].sum()), float(flows["bytes"].sum())
-    width = float(wide.index.to_series().diff().median())
-    return float(wide[list(shown)].mean().median()) * width / 8.0 * packets / total if total else 0.0
+    return float(wide[list(shown)].mean().median()) * _width(wide) / 8.0 * packets / total if total else 0.0
+
+
+def _width(wide: pd.DataFrame) -> float:
+    return float(wide.index.to_series().diff().median())
+
+
+def shortest_of_totals(result: Result) -> float:
+    """Shortest width of a bin of totals, nanoseconds; 0 if the run does not have what gives it."""
+    flows, hosts = result.frames.get("flows"), result.frames.get("hosts")
+    if flows is None or hosts is None or not {"bytes", "packets"} <= set(flows) or "link_gbps" not in hosts:
+        return 0.0
+    packets, rate = float(flows["packets"].sum()), float(hosts["link_gbps"].median())
+    if not packets or not rate > 0.0:
+        return 0.0
+    return FEWEST_PACKET_TIMES * 8.0 * float(flows["bytes"].sum()) / packets / rate
 
 
 def holds_enough(bins: pd.DataFrame, flows: pd.DataFrame | None, shown: Sequence[Any]) -> bool:
@@ -144,7 +165,10 @@ def entries_of(flows: pd.DataFrame | None, names: Sequence[str]) -> pd.Series[st
 def totals_of_entries(wide: pd.DataFrame, flows: pd.DataFrame | None) -> pd.DataFrame | None:
     """Totals of the entries to which the flows belong; None if the run does not have them."""
     entries = entries_of(flows, wide.columns.tolist())
-    return None if entries is None else wide.T.groupby(entries.to_numpy(), sort=False).sum().T
+    if entries is None:
+        return None
+    entries = entries.replace("several", SEVERAL)
+    return wide.T.groupby(entries.to_numpy(), sort=False).sum().T
 
 
 def end_of(wide: pd.DataFrame, result: Result) -> float:

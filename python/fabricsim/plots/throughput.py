@@ -20,6 +20,7 @@ from fabricsim.plots.entities import (
     holds_enough,
     largest,
     rates_by,
+    shortest_of_totals,
     steps,
     totals_of_entries,
     whole_bins,
@@ -40,8 +41,8 @@ def has_throughput(result: Result) -> bool:
 def throughput(result: Result, most_lines: int = MOST_LINES) -> Figure:
     """Accepted throughput over simulated time.
 
-    A line is a flow; beyond `most_lines` the largest flows are drawn, and the mean of the rest. If these have hardly a
-    packet in a bin, a line is the total of an entry of the traffic list.
+    A line is a flow; beyond `most_lines` the largest flows are drawn, and the mean of the rest. If half of
+    these have too few packets in a bin, a line is the total of an entry of the traffic list.
 
     Raises:
         InputError: the run recorded no series.
@@ -62,7 +63,7 @@ def throughput(result: Result, most_lines: int = MOST_LINES) -> Figure:
         looks, title = flow_looks(result, shown), "flow"
     else:
         shown, title = largest(totals, most_lines), "entry"
-        bins = coarse(totals, flows, shown)
+        bins = coarse(totals, flows, shown, shortest_of_totals(result))
         colours = zip(shown, entry_colours(result, shown), strict=True)
         looks = {name: {"color": colour, "linewidth": 2.5} for name, colour in colours}
     return _figure(bins, end, {name: looks[name] for name in shown}, title, result.title)
