@@ -277,6 +277,18 @@ def test_a_flow_has_one_look_in_all_pictures() -> None:
 
 
 @pytest.mark.usefixtures("real")
+@pytest.mark.parametrize(("chosen", "factor"), [("paper", 0.7), ("slides", 1.6)])
+def test_all_lines_have_the_thickness_of_the_style(chosen: plots.Style, factor: float) -> None:
+    def widths() -> list[float]:
+        axes = [plots.throughput(tree()).axes[0], *plots.congestion(tree()).axes]
+        return [line.get_linewidth() for one in axes for line in one.lines]
+
+    on_screen = widths()
+    with plots.look(plots.Look(chosen)):
+        assert widths() == pytest.approx([factor * width for width in on_screen])
+
+
+@pytest.mark.usefixtures("real")
 def test_a_job_has_one_colour_in_all_pictures() -> None:
     place = list(tree().entries["entry"]).index("all to all")
     accepted = plots.entries(tree()).axes[0].patches[len(tree().entries) + place].get_facecolor()

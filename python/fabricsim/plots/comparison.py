@@ -34,7 +34,7 @@ from fabricsim.plots.entities import (
     wide_by,
 )
 from fabricsim.plots.legends import legend
-from fabricsim.plots.theme import head, line_look, new_figure, panel_title, style, time_scale
+from fabricsim.plots.theme import head, line_look, new_figure, panel_title, sized, style, time_scale
 from fabricsim.results import Result
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def _drawn_sums(found: Comparison, by: str) -> _Drawn:
     if not kept:
         raise InputError(_NO_SERIES)
     flows = {label: run.frames.get("flows") for label, run in zip(found.labels, found.runs, strict=True)}
-    looks = [{"color": colour, "linewidth": 2.5} for colour in keys.colours.values()]
+    looks = [{"color": colour, "linewidth": sized(2.5)} for colour in keys.colours.values()]
     bins = _coarse(kept, flows, keys.shown)
     return _Drawn(by, keys.shown, looks, bins, ends, rates, "accepted\nthroughput (Gb/s)", is_share=False)
 
@@ -181,7 +181,7 @@ def _drawn_flows(found: Comparison, most: int) -> _Drawn:
         label: of.groupby(cast("pd.Series[str]", entries[label]), sort=False).mean().reindex(means.index)
         for label, of in shares.items()
     }
-    looks = [{"color": colour, "linewidth": 2.5} for colour in entry_colours(found.runs[0], shown)]
+    looks = [{"color": colour, "linewidth": sized(2.5)} for colour in entry_colours(found.runs[0], shown)]
     bins = _coarse(of_entries, flows, shown)
     return _Drawn("entry", shown, looks, bins, ends, shares, "share of link per flow,\nmean, last tenth")
 
@@ -223,7 +223,7 @@ def _lines(axes: Axes, drawn: _Drawn, label: str, scale: float) -> None:
             steps(axes, table[name], end, scale, **look)
     rest = table.drop(columns=drawn.shown, errors="ignore")
     if rest.shape[1]:
-        steps(axes, rest.mean(axis=1), end, scale, color=OTHERS, linewidth=2.5)
+        steps(axes, rest.mean(axis=1), end, scale, color=OTHERS, linewidth=sized(2.5))
 
 
 def _bars(axes: Axes, drawn: _Drawn, label: str) -> None:
@@ -268,5 +268,7 @@ def _legend(drawn: _Drawn) -> list[Line2D]:
         Line2D([], [], label=name, **look) for name, look in zip(drawn.shown, drawn.looks, strict=True)
     ]
     if drawn.others:
-        handles.append(Line2D([], [], label=f"mean of {drawn.others} others", color=OTHERS, linewidth=2.5))
+        handles.append(
+            Line2D([], [], label=f"mean of {drawn.others} others", color=OTHERS, linewidth=sized(2.5))
+        )
     return handles

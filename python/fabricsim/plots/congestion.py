@@ -14,7 +14,7 @@ from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
 from fabricsim.plots.entities import MOST_LINES, flow_looks, flow_names
 from fabricsim.plots.legends import beside
-from fabricsim.plots.theme import COLOURS, head, line_look, new_figure, style, time_scale
+from fabricsim.plots.theme import COLOURS, head, line_look, new_figure, sized, style, time_scale
 from fabricsim.results import Result, tree_spans
 
 Panel = Callable[[Axes, Result, float], None]
@@ -115,7 +115,12 @@ def _levels(axes: Axes, result: Result, scale: float) -> None:
     if rest.shape[1]:
         label = f"mean of {rest.shape[1]} others"
         axes.step(
-            wide.index / scale, rest.mean(axis=1), where="post", label=label, color="0.6", linewidth=2.5
+            wide.index / scale,
+            rest.mean(axis=1),
+            where="post",
+            label=label,
+            color="0.6",
+            linewidth=sized(2.5),
         )
     axes.set_ylabel(catalogue.column("congestion_series", column).heading)
     axes.set_ylim(bottom=0.0)
@@ -153,7 +158,7 @@ def _roots(axes: Axes, result: Result, scale: float) -> None:
     axes.set_ylim(len(shown) - 0.4, -0.6)
     others = len(counts) - len(shown)
     axes.set_ylabel("roots" + (f"\n(not shown: {others})" if others else ""))
-    axes.plot([], [], color="0.5", linewidth=6.0, label="root: above the threshold,\nwith credits")
+    axes.plot([], [], color="0.5", linewidth=sized(6.0), label="root: above the threshold,\nwith credits")
 
 
 def _root_names(trees: pd.DataFrame) -> pd.Series[str]:

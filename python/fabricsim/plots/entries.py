@@ -89,7 +89,7 @@ def _bars(table: pd.DataFrame, names: list[str], colours: list[str], what: _What
         left.set(xlabel="throughput (Gb/s)", ylabel=what.row)
         scale, unit = time_scale(float(table["latency_p99_ns"].max()))
         middle, tail = table[what.middle] / scale, table["latency_p99_ns"] / scale
-        right.hlines(places, middle, tail, color=colours, linewidth=2.0)
+        right.hlines(places, middle, tail, color=colours, linewidth=sized(2.0))
         right.scatter(middle, places, 25, color=colours, zorder=3)
         right.scatter(tail, places, 100, color=colours, marker="|", zorder=3)
         right.set_xlabel(f"packet latency ({unit})")

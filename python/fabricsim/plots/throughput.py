@@ -27,10 +27,8 @@ from fabricsim.plots.entities import (
     wide_by,
 )
 from fabricsim.plots.legends import legend
-from fabricsim.plots.theme import head, new_figure, style, time_scale
+from fabricsim.plots.theme import head, new_figure, sized, style, time_scale
 from fabricsim.results import Result
-
-_REST: dict[str, Any] = {"color": OTHERS, "linewidth": 2.5}
 
 
 def has_throughput(result: Result) -> bool:
@@ -65,7 +63,7 @@ def throughput(result: Result, most_lines: int = MOST_LINES) -> Figure:
         shown, title = largest(totals, most_lines), "entry"
         bins = coarse(totals, flows, shown, shortest_of_totals(result))
         colours = zip(shown, entry_colours(result, shown), strict=True)
-        looks = {name: {"color": colour, "linewidth": 2.5} for name, colour in colours}
+        looks = {name: {"color": colour, "linewidth": sized(2.5)} for name, colour in colours}
     return _figure(bins, end, {name: looks[name] for name in shown}, title, result.title)
 
 
@@ -81,7 +79,7 @@ def throughput_by(result: Result, by: str) -> Figure:
     wide = whole_bins(wide, end)
     keys = Keys.of(rates_by(result, by))
     bins = coarse(wide, result.frames.get("flows"), keys.shown)
-    looks = {name: {"color": colour, "linewidth": 2.5} for name, colour in keys.colours.items()}
+    looks = {name: {"color": colour, "linewidth": sized(2.5)} for name, colour in keys.colours.items()}
     return _figure(bins, end, looks, by, f"{result.title}: by {by}")
 
 
@@ -98,7 +96,7 @@ def _figure(
         rest = bins.drop(columns=list(looks))
         if rest.shape[1]:
             label = f"mean of {rest.shape[1]:,} others"
-            steps(axes, rest.mean(axis=1), end, scale, label=label, **_REST)
+            steps(axes, rest.mean(axis=1), end, scale, label=label, color=OTHERS, linewidth=sized(2.5))
         axes.set(xlabel=f"simulated time ({unit})", ylabel=catalogue.key("accepted_gbps").heading)
         axes.set_ylim(bottom=0.0)
         axes.set_xlim(left=0.0)

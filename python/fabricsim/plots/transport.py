@@ -12,7 +12,7 @@ from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
 from fabricsim.plots.entities import MOST_LINES, entry_colours
 from fabricsim.plots.legends import labelled, legend
-from fabricsim.plots.theme import head, line_look, new_figure, plain_log, style, time_scale
+from fabricsim.plots.theme import head, line_look, new_figure, plain_log, sized, style, time_scale
 from fabricsim.results import Result
 
 _PANELS = {"reorder_buffer": "packets in\nthe reorder buffer", "connections": "connections held\nas a target"}
@@ -79,7 +79,7 @@ def _levels(axes: Axes, table: pd.DataFrame, name: str, scale: float) -> None:
             rest.max(axis=1),
             where="post",
             color="0.6",
-            linewidth=2.5,
+            linewidth=sized(2.5),
             label=f"largest of {label}",
         )
         axes.step(
@@ -87,7 +87,7 @@ def _levels(axes: Axes, table: pd.DataFrame, name: str, scale: float) -> None:
             rest.mean(axis=1),
             where="post",
             color="0.6",
-            linewidth=1.2,
+            linewidth=sized(1.2),
             label=f"mean of {label}",
         )
     axes.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
