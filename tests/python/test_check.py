@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -55,3 +56,36 @@ def test_a_mistake_of_the_network_is_told_as_before(command: Command, tmp_path: 
     one, other = command("check", "e.toml", *setting), command("describe", "e.toml", *setting)
     assert (one.code, one.err) == (other.code, other.err)
     assert one.code == 2
+
+
+TUNE = """
+[tune]
+trials = 7
+[tune.parameters]
+"traffic.0.load" = { low = 0.1, high = 0.3 }
+[[tune.objectives]]
+metric = "accepted_load"
+goal = "maximize"
+"""
+
+
+def test_a_study_is_checked_too(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "e.toml").write_text(SMALL + TUNE)
+    assert command("check", "e.toml").out == "e.toml: good, a study of 7 trials\n"
+    assert json.loads(command("check", "e.toml", "--json").out)["trials"] == 7
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "problem"),
+    [
+        ("traffic.0.load", "traffic.0.laod", "unknown field `laod`"),
+        ("accepted_load", "accepted_laod", "no run measures 'accepted_laod'"),
+    ],
+)
+def test_mistakes_of_a_study_are_those_of_tune(
+    command: Command, tmp_path: Path, right: str, wrong: str, problem: str
+) -> None:
+    (tmp_path / "e.toml").write_text(SMALL + TUNE.replace(right, wrong))
+    checked, tuned = command("check", "e.toml"), command("tune", "e.toml", "--out", "study")
+    assert problem in checked.err
+    assert (checked.code, checked.out, checked.err) == (2, "", tuned.err)

@@ -35,6 +35,9 @@ def check(file: ExperimentFile, set: Set = None, json: Json = False) -> None:
             experiment = experiment.with_overrides([*swept.first.items()])
             facts, values["first_point"] = experiment.check(), swept.first
             text += "; it is valid only with them"
+    if facts.get("tune"):
+        values["trials"] = trials = _checked_trials(experiment)
+        text += f", a study of {trials:,} trial{'' if trials == 1 else 's'}"
     warnings = warn(experiment)
     if not is_swept:
         _check_deadlock(experiment, facts)
@@ -43,6 +46,20 @@ def check(file: ExperimentFile, set: Set = None, json: Json = False) -> None:
         lambda: {**facts, "warnings": warnings, **values},
         lambda: output().print(text, markup=False, soft_wrap=True),
     )
+
+
+def _checked_trials(experiment: Experiment) -> int:
+    """Number of trials of an experiment's `[tune]`.
+
+    Raises:
+        InputError: a parameter is no key with such values, or runs do not have a metric.
+    """
+    from fabricsim.tune.problem import Problem  # noqa: PLC0415 - few experiments have one
+
+    problem = Problem(experiment)
+    problem.check_parameters()
+    problem.check_metrics()
+    return problem.trials
 
 
 def _check_deadlock(experiment: Experiment, facts: Mapping[str, Any]) -> None:
