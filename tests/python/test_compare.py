@@ -124,6 +124,12 @@ def test_runs_of_one_experiment_are_called_by_their_folders(small: Path, tmp_pat
     assert fs.compare([found.runs[0]] * 2).labels == [f"{n}: {folders[0]}" for n in (1, 2)]
 
 
+def test_a_folder_is_printed_once(small: Path, tmp_path: Path, command: Command) -> None:
+    for folder in ("a", "b"):
+        fs.run(small, out=tmp_path / folder)
+    assert command("compare", "a", "b").out.splitlines()[:2] == ["A: a", "B: b"]
+
+
 def test_flows_that_are_not_in_all_runs_are_counted(runs: list[fs.Result]) -> None:
     fewer = replace(runs[0], frames={**runs[0].frames, "flows": runs[0].flows.head(1)})
     found = fs.compare([fewer, runs[1]])

@@ -140,9 +140,11 @@ def print_comparison(found: Comparison, console: Console, by: Sequence[str] = ()
     """Settings, sums `by`, flows and totals side by side."""
     marks = _marks(len(found.labels))
     for mark, label, run in zip(marks, found.labels, found.runs, strict=True):
-        state = "" if run.status == "ok" else f", {run.status}"
-        folder = f"  ({run.folder}{state})" if run.folder is not None else state
-        console.print(f"{mark}: {label}{folder}", markup=False)
+        is_named = label == str(run.folder) or label.endswith((f"({run.folder})", f": {run.folder}"))
+        names = [] if run.folder is None or is_named else [str(run.folder)]
+        names += [] if run.status == "ok" else [run.status]
+        more = f"  ({', '.join(names)})" if names else ""
+        console.print(f"{mark}: {label}{more}", markup=False)
     if len(found.differences) > 1:
         console.print(_differences(found, marks))
     entries = of_entries(found.totals.index)
