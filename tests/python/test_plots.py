@@ -12,6 +12,7 @@ from matplotlib.container import BarContainer
 
 import fabricsim as fs
 from fabricsim import plots
+from fabricsim.plots.entities import entries_of, flow_names, totals_of_entries
 from fabricsim.plots.links import _bend
 from fabricsim.plots.theme import time_scale
 
@@ -91,6 +92,18 @@ def test_totals_of_hosts_that_send_in_step_are_no_pulses(result: fs.Result) -> N
     assert [line.get_label() for line in axes.lines] == ["even", "several entries"]
     for line in axes.lines:
         assert np.asarray(line.get_ydata(), float) == pytest.approx(20.0, abs=2.0)
+
+
+def test_totals_have_the_names_of_the_entries_of_flows(result: fs.Result) -> None:
+    flows = many_flows(result, 8.0, ("even", "several")).frames["flows"]
+    names = flow_names(flows).tolist()
+    entries, totals = (
+        entries_of(flows, names),
+        totals_of_entries(pd.DataFrame([range(40)], columns=names), flows),
+    )
+    assert entries is not None
+    assert totals is not None
+    assert set(entries) == set(totals) == {"even", "several entries"}
 
 
 def test_flows_with_many_packets_are_lines_of_their_own(result: fs.Result) -> None:

@@ -28,6 +28,7 @@ from fabricsim.plots.entities import (
     flow_names,
     holds_enough,
     key_names,
+    shortest_of_totals,
     steps,
     totals_of_entries,
     whole_bins,
@@ -182,7 +183,8 @@ def _drawn_flows(found: Comparison, most: int) -> _Drawn:
         for label, of in shares.items()
     }
     looks = [{"color": colour, "linewidth": sized(2.5)} for colour in entry_colours(found.runs[0], shown)]
-    bins = _coarse(of_entries, flows, shown)
+    shortest = max(map(shortest_of_totals, found.runs))
+    bins = _coarse(of_entries, flows, shown, shortest)
     return _Drawn("entry", shown, looks, bins, ends, shares, "share of link per flow,\nmean, last tenth")
 
 
@@ -197,10 +199,13 @@ def _of_entries(run: Result) -> pd.DataFrame | None:
 
 
 def _coarse(
-    tables: Mapping[str, pd.DataFrame], flows: Mapping[str, pd.DataFrame | None], shown: Sequence[str]
+    tables: Mapping[str, pd.DataFrame],
+    flows: Mapping[str, pd.DataFrame | None],
+    shown: Sequence[str],
+    shortest: float = 0.0,
 ) -> dict[str, pd.DataFrame]:
     return {
-        label: coarse(table, flows[label], [name for name in shown if name in table])
+        label: coarse(table, flows[label], [name for name in shown if name in table], shortest)
         for label, table in tables.items()
     }
 

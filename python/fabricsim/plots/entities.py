@@ -159,16 +159,15 @@ def entries_of(flows: pd.DataFrame | None, names: Sequence[str]) -> pd.Series[st
     entries = dict(zip(flow_names(flows), flows["entry"].astype(str), strict=True))
     if not set(names) <= set(entries):
         return None
-    return pd.Series([entries[name] for name in names], index=list(names), dtype=object)
+    return pd.Series([entries[name] for name in names], index=list(names), dtype=object).replace(
+        "several", SEVERAL
+    )
 
 
 def totals_of_entries(wide: pd.DataFrame, flows: pd.DataFrame | None) -> pd.DataFrame | None:
     """Totals of the entries to which the flows belong; None if the run does not have them."""
     entries = entries_of(flows, wide.columns.tolist())
-    if entries is None:
-        return None
-    entries = entries.replace("several", SEVERAL)
-    return wide.T.groupby(entries.to_numpy(), sort=False).sum().T
+    return None if entries is None else wide.T.groupby(entries.to_numpy(), sort=False).sum().T
 
 
 def end_of(wide: pd.DataFrame, result: Result) -> float:
