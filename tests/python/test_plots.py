@@ -9,12 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.container import BarContainer
+from picture_cases import study
 
 import fabricsim as fs
 from fabricsim import plots
 from fabricsim.plots.entities import entries_of, flow_names, totals_of_entries
 from fabricsim.plots.links import _bend
 from fabricsim.plots.theme import time_scale
+from fabricsim.plots.tuning import trials
 
 
 @pytest.fixture
@@ -356,3 +358,12 @@ def test_transports_are_drawn_where_there_is_something(result: fs.Result, tmp_pa
         plots.completion(replace(result, frames={"messages": MESSAGES.iloc[2:]}))
     with pytest.raises(fs.InputError, match="no table 'transport_series'"):
         plots.transport(result)
+
+
+def test_the_best_so_far_goes_on_to_the_last_trial() -> None:
+    result = study(1)
+    (best,) = [line for line in trials(result).axes[0].lines if line.get_label() == "best so far"]
+    assert np.asarray(best.get_xdata())[-1] == result.trials["trial"].max()
+    assert (
+        np.asarray(best.get_ydata())[-1] == result.trials["victim_rate"][result.trials["feasible"]][1:].min()
+    )

@@ -34,7 +34,9 @@ def _history(result: TuneResult) -> Figure:
         good = tried[tried["feasible"]]
         if len(good):
             so_far = good[column].cummin() if down else good[column].cummax()
-            axes.step(good["trial"], so_far, where="post", label="best so far", **line_look(0))
+            # until the last trial: it may break a constraint
+            trials, values = [*good["trial"], tried["trial"].max()], [*so_far, so_far.iloc[-1]]
+            axes.step(trials, values, where="post", label="best so far", **line_look(0))
         if len(baseline):
             axes.axhline(baseline[column].iloc[0], color="black", linestyle=":", label="as it is")
         axes.set(xlabel="trial", ylabel=_label(result, column))
