@@ -36,14 +36,11 @@ def shares(runs: Runs) -> Figure:
                 color=COLOURS[number],
                 label=f"{sender} to {'Q' if sender == 'P' else 'R'}",
             )
-        axes.axhline(1 / 6, color="black", linewidth=0.8, linestyle=":")
-        axes.annotate(
-            "1/6, printed for step 4", (1.25, 1 / 6), xytext=(0, 2), textcoords="offset points", fontsize=7
-        )
+        axes.axhline(1 / 6, color="black", linewidth=0.8, linestyle=":", label="1/6, printed for step 4")
         axes.set_xticks(range(len(runs)), [name.replace(", ", ",\n") for name in runs])
         axes.set_ylabel("throughput (of a link)")
         axes.set_title("Figure 12: congestion spreads to P")
-        axes.legend(ncols=4, fontsize=8)
+        axes.legend(ncols=3, fontsize=8, loc="upper right")
     return figure
 
 
@@ -184,7 +181,7 @@ def variation(runs: Runs) -> Figure:
 def one_sided(runs: Runs) -> Figure:
     """Conclusion 1: latency of WRITE and READ, and their throughput, over the size of a message."""
     with style():
-        figure = new_figure(9.0, 3.2)
+        figure = new_figure(10.5, 3.2)
         for axes, test, column, unit in zip(
             figure.subplots(1, 2),
             ("latency", "throughput"),
