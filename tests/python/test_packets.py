@@ -88,6 +88,15 @@ def test_the_command_prints_the_way_of_a_packet(run: Path) -> None:
     assert found["delays"][0]["waited_ns"] == 100.0
 
 
+def test_times_have_the_digits_of_a_picosecond(run: Path, tmp_path: Path) -> None:
+    table = fs.load(run).table("packet_hops")
+    table.assign(end_ns=table["end_ns"] + 0.1 + 0.2).to_parquet(run / "packet_hops.parquet")
+    (run / "SHA256SUMS").unlink()
+    invoke(run, "--csv", tmp_path / "hops.csv")
+    digits = [value.partition(".")[2] for value in pd.read_csv(tmp_path / "hops.csv", dtype=str)["end_ns"]]
+    assert max(map(len, digits)) <= 3
+
+
 def test_files_hold_all_rows(run: Path, tmp_path: Path) -> None:
     csv, trace = tmp_path / "hops.csv", tmp_path / "hops.json"
     invoke(run, "--csv", csv, "--perfetto", trace)

@@ -76,7 +76,8 @@ def _hops(result: Result, folder: Path) -> pd.DataFrame:
             f"{folder}: the run has not recorded packets; "
             "run it with --set 'measure.packets=[\"SOURCE -> DESTINATION\"]'"
         )
-    return result.table("packet_hops")
+    # Times are multiples of a picosecond.
+    return result.table("packet_hops").round(3)
 
 
 def _last(folder: Path) -> int:
