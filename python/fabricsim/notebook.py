@@ -22,6 +22,7 @@ from fabricsim.compare.totals import entry as entry_of
 from fabricsim.errors import FabricsimError
 from fabricsim.lazy import pandas as pd
 from fabricsim.plots import comparison, save, save_plots, save_sweep_plots, save_tune_plots, sets_of_seeds
+from fabricsim.plots.sets import left_out
 from fabricsim.report import brief
 from fabricsim.report.parts import Picture, Section, Table, cell, embedded, facts_of, given, scratch, table_of
 from fabricsim.results import Result, flatten
@@ -117,8 +118,11 @@ def _of_run(result: Result) -> View:
         table = table_of(result.entries, catalogue.some("entries", *_ENTRIES), MOST_ROWS, "entries")
 
     def draw(folder: Path) -> list[Path]:
+        omitted = left_out(result)
         kinds = [kind for kind in _FIRST if kind in result.frames or kind == "throughput"]
         for kind in kinds:
+            if kind in omitted:
+                continue
             try:
                 return save_plots(result, folder, "svg", [kind])
             except FabricsimError:
@@ -142,7 +146,7 @@ def _of_sweep(result: SweepResult) -> View:
     columns = [Entry(key, key) for key in result.parameters] + [catalogue.key(name) for name in metrics]
     of = "" if result.schedule else f" of {result.manifest['size']:,}"
     return View(
-        f"{result.manifest['name']}: {len(result.points):,}{of} points",
+        f"{result.title}: {len(result.points):,}{of} points",
         facts=given([(name, count or "") for name, count in states.items()]),
         table=table_of(result.points, columns, MOST_ROWS, "points"),
         sums=brief.of_sweep(result),
@@ -161,7 +165,7 @@ def _of_study(result: TuneResult) -> View:
     settings = [] if best is None else list(best["settings"].items())
     columns = [Entry(name, name) for name in ("trial", *result.parameters, *result.objective_columns)]
     return View(
-        f"{result.manifest.get('name', 'tune')}: {len(result.trials) - 1:,} trials",
+        f"{result.title}: {len(result.trials) - 1:,} trials",
         text="" if best else "No setting keeps the constraints.",
         facts=[(str(key), str(value)) for key, value in settings],
         table=table_of(result.front, columns, MOST_ROWS, "best settings"),
@@ -194,6 +198,7 @@ def _of_experiment(experiment: Experiment) -> View:
     title = str(written.get("title") or experiment.name)
     shapes = [f"{name}: {_short(value)}" for name, value in topology.items()]
     run = written.get("run") or {}
+    bound = "job_bounds" if written.get("jobs") and not written.get("traffic") else "bound"
     facts = given(
         [("topology", "; ".join(shapes)), ("duration", run.get("duration")), ("warm-up", run.get("warmup"))]
     )
@@ -203,7 +208,12 @@ def _of_experiment(experiment: Experiment) -> View:
         text=str(written.get("description", "")),
         facts=facts + [(key, str(value)) for key, value in experiment.overrides],
         code=experiment.text,
-        further=("experiment.check()", "experiment.describe()", "fs.bound(experiment)", "fs.run(experiment)"),
+        further=(
+            "experiment.check()",
+            "experiment.describe()",
+            f"fs.{bound}(experiment)",
+            "fs.run(experiment)",
+        ),
     )
 
 

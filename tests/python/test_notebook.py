@@ -77,6 +77,26 @@ def test_a_run_has_numbers_entries_and_a_picture(experiment: fs.Experiment) -> N
     assert found.pictures == 1
 
 
+def test_a_run_without_packets_has_a_picture_of_its_links() -> None:
+    shown = fs.run(
+        fs.Experiment.from_text('topology.ring = { switches = 4 }\nrun.duration = "10 us"')
+    )._repr_html_()
+    assert 'alt="links"' in shown
+
+
+def test_jobs_alone_have_bounds_of_their_own() -> None:
+    jobs = (
+        TEXT[: TEXT.index("[[traffic]]")]
+        + """
+[[jobs]]
+program = { all-to-all = { message = "4 KiB" } }
+[run]
+duration = "20 us"
+"""
+    )
+    assert "fs.job_bounds(experiment)" in page(fs.Experiment.from_text(jobs)).texts
+
+
 def test_an_experiment_is_shown_without_being_built() -> None:
     large = fs.Experiment.from_text(TEXT.replace("hosts = 4", "hosts = 900000000"))
     found = page(large)
@@ -87,7 +107,7 @@ def test_an_experiment_is_shown_without_being_built() -> None:
 def test_sweeps_studies_bounds_comparisons_and_failures(experiment: fs.Experiment, tmp_path: Path) -> None:
     sweep = fs.sweep(experiment, vary={"traffic.pairs.load": [0.2, 0.4]}, out=tmp_path / "sweep", jobs=1)
     found = page(sweep)
-    assert "2 of 2 points" in found.texts[0]
+    assert found.texts[0] == "Four <hosts> & a switch: 2 of 2 points"
     assert found.pictures == 1
     bound = page(fs.bound(experiment))
     assert {"largest total", "found.links"} <= set(bound.texts)
@@ -115,7 +135,8 @@ def test_values_are_short_on_the_prompt(experiment: fs.Experiment, tmp_path: Pat
     assert repr(run) == f"Result('Four <hosts> & a switch', ok, seed 1, accepted {accepted} Gb/s, {place})"
     sweep = fs.sweep(experiment, vary={"seed": [1, 2]}, jobs=1)
     assert repr(sweep) == "SweepResult('Four <hosts> & a switch', 2 points of seed)"
-    assert repr(study(1)).startswith("TuneResult('")
+    assert repr(study(1)).startswith("TuneResult('Congestion control of the incast', 23 trials, ")
+    assert page(study(1)).texts[0] == "Congestion control of the incast: 23 trials"
     many = fs.Experiment.from_text(TEXT + "# comment\n" * 1000)
     assert repr(fs.bound(experiment)).startswith("Bound('Four <hosts> & a switch', at most ")
     compared = repr(fs.compare([run, run]))

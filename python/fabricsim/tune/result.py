@@ -27,7 +27,7 @@ class TuneResult(Shown):
     def __repr__(self) -> str:
         best = "no setting keeps the constraints" if self.best is None else f"best {self.best['settings']}"
         rest = "" if self.complete else ", incomplete"
-        trials = len(self.frames["trials"])
+        trials = int((self.frames["trials"]["trial"] >= 0).sum())
         return f"TuneResult({self.title!r}, {trials:,} trials, {best}{rest}{in_folder(self.folder)})"
 
     @property
