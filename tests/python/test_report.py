@@ -84,6 +84,22 @@ def _without_bound(result: fs.Result) -> dict[str, object]:
     return {**result.manifest, "summary": summary}
 
 
+@pytest.mark.usefixtures("real")
+def test_lost_packets_are_in_the_summary_and_columns_without_a_value_are_not_drawn() -> None:
+    text = """
+topology.torus = { dimensions = [4, 4] }
+routing = { algorithm = "shortest-path", lane_policy = "hops" }
+switch.virtual_lanes = 4
+faults = { plan = [{ switch = "S(3,3)", at = "5 us" }] }
+traffic = [{ pattern = "uniform", load = 0.3, message = "2 KiB" }]
+run.duration = "20 us"
+"""
+    page = html(fs.run(fs.Experiment.from_text(text)), bound=False)
+    assert "packets dropped" in page
+    flows = page[page.index(">Flows</h2>") :]
+    assert "offered throughput" not in flows[: flows.index("</table>")]
+
+
 @pytest.mark.usefixtures("fake")
 def test_a_deadlock_is_told(small: Path) -> None:
     small.write_text('title = "deadlock"\n' + SMALL)

@@ -123,7 +123,12 @@ def _hot_links(result: Result) -> Section | None:
 
 
 def _summary(result: Result) -> Section:
-    facts = facts_of(flatten(result.manifest["summary"]), map(catalogue.key, _SUMMARY))
+    scalars = flatten(result.manifest["summary"])
+    facts = facts_of(scalars, map(catalogue.key, _SUMMARY))
+    lost = [name for name in scalars if name.startswith("invariants.lost.") and scalars[name]]
+    if scalars.get("invariants.dropped"):
+        facts += facts_of(scalars, [catalogue.key("invariants.dropped").named("packets dropped")])
+        facts += facts_of(scalars, map(catalogue.key, lost))
     facts += given([("fabricsim", result.manifest.get("version"))])
     deadlock = result.manifest["summary"].get("deadlock") or ()
     code = "\n".join(str(line) for line in deadlock)

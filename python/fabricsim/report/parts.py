@@ -51,8 +51,12 @@ class Section:
 
 
 def table_of(frame: pd.DataFrame, columns: Sequence[Entry], most: int, what: str) -> Table:
-    """The columns that the frame has; the first `most` rows."""
-    known = [entry for entry in columns if entry.name in frame]
+    """The columns that the frame has, without those that have no value in any row; the first `most` rows."""
+    known = [
+        entry
+        for entry in columns
+        if entry.name in frame and (frame.empty or bool(frame[entry.name].notna().any()))
+    ]
     shown = frame.head(most)
     rows = [[cell(row[entry.name], entry) for entry in known] for row in shown.to_dict("records")]
     numeric = [pd.api.types.is_numeric_dtype(frame[entry.name]) for entry in known]
