@@ -218,3 +218,42 @@ duration = "5 us"
         print_reached(reached_line(experiment, fs.run(experiment)), console)
         lines.append(cast("io.StringIO", console.file).getvalue())
     assert ["packets count whole when they arrive" in line for line in lines] == [True, False], lines
+
+
+JOB = """
+[topology.single-switch]
+hosts = 4
+[[jobs]]
+name = "ring"
+program = { all-reduce = { algorithm = "ring", message = "64 KiB" } }
+[run]
+duration = "1 ms"
+"""
+
+
+@pytest.mark.parametrize("traffic", ["", '[[traffic]]\npattern = "uniform"\nload = 0.1\nmessage = "500 B"\n'])
+def test_of_jobs_the_least_time_is_beside_that_of_the_run(traffic: str) -> None:
+    experiment = fs.Experiment.from_text(JOB + traffic)
+    run = fs.run(experiment)
+    (job,), (least,) = run.manifest["summary"]["jobs"], fs.job_bounds(experiment).to_dict("records")
+    part = reached_line(experiment, run)
+    assert part["jobs"] == [
+        {
+            "job": "ring",
+            "iteration_ns": job["iteration_ns"]["mean"],
+            "least_iteration_ns": least["iteration_ns"],
+        }
+    ]
+    assert ("fraction" in part) == bool(traffic)
+    console = Console(file=io.StringIO(), width=300)
+    print_reached(part, console)
+    line = cast("io.StringIO", console.file).getvalue().splitlines()[-1]
+    assert line.startswith("bound      an iteration of ring takes at least "), line
+    assert line.endswith(" times that"), line
+
+
+def test_a_job_without_an_iteration_has_its_least_time() -> None:
+    experiment = fs.Experiment.from_text(JOB).with_values({"run.duration": "1 us"})
+    console = Console(file=io.StringIO(), width=300)
+    print_reached(reached_line(experiment, fs.run(experiment)), console)
+    assert cast("io.StringIO", console.file).getvalue().endswith("; the run completed none\n")

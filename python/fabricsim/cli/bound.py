@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext, suppress
 from typing import Annotated, Any
 
 import typer
@@ -19,6 +20,7 @@ from fabricsim.cli.numbers import fixed, nanoseconds, percent
 from fabricsim.cli.state import ExperimentFile, Json, Set, show, warn
 from fabricsim.cli.swept import read_first
 from fabricsim.durations import seconds
+from fabricsim.errors import InputError
 from fabricsim.lazy import pandas as pd
 from fabricsim.results import Result
 from fabricsim.spec import Experiment
@@ -155,7 +157,20 @@ def _print_entries(found: Bound, console: Console) -> None:
 
 
 def reached(experiment: Experiment, result: Result) -> dict[str, Any]:
-    """Fraction of its bound that a run reached."""
+    """Fraction of its bound that a run reached, and the mean iteration of each job beside its least time.
+
+    Raises:
+        InputError: neither traffic nor jobs have a bound, or the run has no accepted throughput of that part.
+    """
+    known = experiment.check()
+    jobs: list[dict[str, Any]] = []
+    if known.get("jobs"):
+        # Of very long jobs the least time is not computed; the bound of the traffic is.
+        with suppress(InputError) if known.get("traffic") else nullcontext():
+            jobs = _jobs_reached(result, job_rows(experiment))
+    of_jobs = {"jobs": jobs} if jobs else {}
+    if jobs and not known.get("traffic"):
+        return of_jobs
     found = bound_of(experiment)
     part = reached_of(result, found)
     return {
@@ -169,11 +184,40 @@ def reached(experiment: Experiment, result: Result) -> dict[str, Any]:
         "bound_gbps": part.bound_gbps if part.fraction > 0 else found.total_gbps,
         "fair_total_gbps": found.fair_total_gbps,
         "sender_fair_total_gbps": found.sender_fair_total_gbps,
+        **of_jobs,
     }
 
 
+def _jobs_reached(result: Result, least: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The mean iteration of each job in the run, and its least time."""
+    means = {job["job"]: job["iteration_ns"]["mean"] for job in result.manifest["summary"].get("jobs") or []}
+    return [
+        {
+            "job": job["job"],
+            "iteration_ns": means.get(job["job"]),
+            "least_iteration_ns": job["iteration_ns"],
+        }
+        for job in least
+    ]
+
+
 def print_reached(part: dict[str, Any], console: Console) -> None:
-    """The same in a line."""
+    """The same in a line, and one for each job."""
+    if "fraction" in part:
+        _print_throughput_reached(part, console)
+    for job in part.get("jobs", ()):
+        mean, least = job["iteration_ns"], job["least_iteration_ns"]
+        of_run = "the run completed none"
+        if mean is not None:
+            times = f", {mean / least:.2f} times that" if least > 0 else ""
+            of_run = f"the mean of the run is {nanoseconds(mean)}{times}"
+        console.print(
+            f"bound      an iteration of {job['job']} takes at least {nanoseconds(least)}; {of_run}",
+            markup=False,
+        )
+
+
+def _print_throughput_reached(part: dict[str, Any], console: Console) -> None:
     when = ""
     if not part["whole_measurement"]:
         when = f" from {nanoseconds(part['from_ns'])} to {nanoseconds(part['to_ns'])}"

@@ -84,7 +84,11 @@ def run(
     seed: Seed = None,
     threads: Threads = None,
     bound: Annotated[
-        bool, typer.Option("--bound", help="Say what part of the largest possible throughput was reached.")
+        bool,
+        typer.Option(
+            "--bound",
+            help="Say what part of the largest possible throughput was reached; of jobs the least time.",
+        ),
     ] = False,
     by: By = None,
     format: FormatOption = "png",
