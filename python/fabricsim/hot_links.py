@@ -6,7 +6,8 @@ All numbers are of the tables `links`, `congestion_trees`, `congestion_flows` an
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -19,6 +20,10 @@ MOST_VICTIMS = 3
 """Victims of a link that are named."""
 SEVERAL = "several entries"
 """Entry of a flow that several entries share."""
+_ALL = "*"
+"""Destination of the flows of a source that are summed up."""
+_NO_KIND = "plain"
+"""Class of links of a graph without levels, dimensions and groups."""
 _NO_COUNTS: dict[str, Any] = {"samples": math.nan, "contributors": math.nan, "victims": math.nan}
 _SIZES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 
@@ -183,8 +188,10 @@ def _flows_in(result: Result, root: str) -> list[dict[str, Any]]:
     ends = enumerate(zip(flows["source"], flows["destination"], strict=True))
     numbers = {pair: number for number, pair in ends if pair in pairs}
     known = dict(zip(numbers, records(flows, numbers.values()), strict=True))
-    unknown = dict.fromkeys(names[:2], math.nan)
-    return [row | known.get((row["source"], row["destination"]), unknown) for row in inside]
+    absent: dict[str, Any] = dict.fromkeys(names[:2], math.nan)
+    if _ALL not in flows["destination"]:
+        absent["accepted_gbps"] = 0.0  # the table has all pairs with a packet
+    return [row | known.get((row["source"], row["destination"]), absent) for row in inside]
 
 
 def sentences(result: Result) -> list[str]:
@@ -195,7 +202,8 @@ def sentences(result: Result) -> list[str]:
     found = hot_links(result)
     note = few_looks(result)
     if found:
-        said = [_sentence(hot, _measured_ns(result)) for hot in found]
+        measured, names = _measured_ns(result), _names(result)
+        said = [_sentence(hot, measured, names) for hot in found]
         return [f"{note[0].upper()}{note[1:]}.", *said] if note else said
     count = looks(result)
     taken = f"{count} sample{_s(count)}"
@@ -228,8 +236,15 @@ def _busiest(result: Result) -> str:
     return f" Busiest links: {', '.join(f'{name} ({share:.1%} busy)' for name, share in use[:MOST_LINKS])}."
 
 
-def _sentence(hot: HotLink, measured_ns: float) -> str:
-    kind = f" ({hot.kind})" if hot.kind else ""
+def _names(result: Result) -> dict[str, str]:
+    """Entries as sentences name them: those without a name of their own, which have that of their pattern, by key."""
+    entries = result.manifest["summary"].get("entries") or ()
+    keys = {str(entry["entry"]): str(entry.get("key") or "") for entry in entries}
+    return {name: f"{key} ({name})" if re.search(r"\.\d+(\.|$)", key) else name for name, key in keys.items()}
+
+
+def _sentence(hot: HotLink, measured_ns: float, names: Mapping[str, str]) -> str:
+    kind = f" ({hot.kind})" if hot.kind not in ("", _NO_KIND) else ""
     lane = f" on lane {hot.lane}" if hot.lane is not None else ""
     if math.isnan(hot.root_share):
         time = f"in {hot.root_samples:,} sample{_s(hot.root_samples)} of the run"
@@ -238,15 +253,15 @@ def _sentence(hot: HotLink, measured_ns: float) -> str:
         time = f"for {hot.root_share:.1%} of the measurement"
         busy = f"it was busy for {hot.utilisation:.1%} of it"
     first = f"{hot.link}{kind} was the root of a congestion tree{lane} {time}; {busy}."
-    return f"{first} {_cause(hot)} {_victims(hot, measured_ns)}".rstrip()
+    return f"{first} {_cause(hot, names)} {_victims(hot, measured_ns)}".rstrip()
 
 
-def _cause(hot: HotLink) -> str:
+def _cause(hot: HotLink, names: Mapping[str, str]) -> str:
     if hot.contributors is None:
         return "Cause and victims: no sample with its tree was kept."
     text = f"Cause: up to {_flows(hot.contributors)} at once with paths through it"
     if hot.entries:
-        text += f", of {_entries(hot.entries)}"
+        text += f", of {_entries([names.get(name, name) for name in hot.entries])}"
     if hot.destinations:
         hosts = f"{hot.sources:,} host{_s(hot.sources)}"
         text += f", from {hosts} to {_list(hot.destinations, 'hosts')}"

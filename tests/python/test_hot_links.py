@@ -96,6 +96,29 @@ def test_flows_of_several_entries_come_after_the_entries_by_name() -> None:
         assert said in sentences(shared)[0]
 
 
+def test_an_entry_without_a_name_has_its_key_beside_its_pattern() -> None:
+    run = congested()
+    entries = [{"entry": "incast", "key": "traffic.0"}, {"entry": "rest", "key": "traffic.rest"}]
+    run.manifest["summary"]["entries"] = entries
+    assert "of traffic.0 (incast), from" in sentences(run)[0]
+    assert hot_links(run)[0].entries == ("incast",)
+
+
+def test_a_victim_without_a_delivered_packet_accepted_nothing() -> None:
+    run = congested()
+    flows = run.frames["flows"]
+    starved = replace(run, frames={**run.frames, "flows": flows[flows["destination"] != "D"]})
+    assert "longest C->D (500 µs, 50% of the measurement; accepted 0 Gb/s), C->E" in sentences(starved)[0]
+    summed = replace(run, frames={**run.frames, "flows": flows.assign(destination="*")})
+    assert "longest C->D (500 µs, 50% of the measurement), C->E" in sentences(summed)[0], "not known"
+
+
+def test_links_without_a_class_have_none_in_the_sentence() -> None:
+    run = congested()
+    plain = replace(run, frames={**run.frames, "links": run.frames["links"].assign(**{"class": "plain"})})
+    assert sentences(plain)[0].startswith("S(0,0)->S(1,0) was the root")
+
+
 def test_no_tree_in_the_measurement_is_said_with_the_busiest_links() -> None:
     (text,) = sentences(congested(root=(0.0, 0.0)))
     assert text.startswith(
