@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
@@ -40,6 +41,9 @@ class Connectivity:
             if is_between and pair not in joined:
                 self.links[f"{begin}-{end}"] = len(joined)
             joined.setdefault(pair, len(joined))
+        found = Counter(directions[~self._links["link"].duplicated()].str.replace("->", "-", regex=False))
+        self.cables: dict[str, int] = {link: found[link] for link in self.links}
+        """Cables of each of these links."""
         self._rows = joined
         self._link_of = {row: name for name, row in self.links.items()}
         self._ends = np.array([(min(pair), max(pair)) for pair in joined], dtype=np.int64).reshape(-1, 2)

@@ -146,7 +146,10 @@ def what_if(
     work = partial(_work, flows=_accepted(without)[_many(without)], allowed=allowed)
     rows, complete = _all(tasks, work, where, on_point, stop)
     largest = plan.largest(at_ps)
-    found = [_with_hosts(row, each, network, largest) for row in rows]
+    cables = _cables(each, network, plan.failed(at_ps))
+    found = [
+        _with_hosts(row, each, network, largest) | {"cables": cables.get(row["failure"])} for row in rows
+    ]
     return WhatIf(each, without, _table(found, without), complete, _routes(found, after))
 
 
@@ -205,6 +208,14 @@ def _names(result: Result, each: Each, network: Connectivity, failed: Failed) ->
     if len(left) > MOST_FAILURES:
         raise InputError(f"{len(left):,} failures are too many: at most {MOST_FAILURES:,}")
     return left
+
+
+def _cables(each: Each, network: Connectivity, failed: Failed) -> dict[str, int]:
+    """Cables of each link that fail with it."""
+    if each == "switch":
+        return {}
+    working = network.working_cables(failed["link"])
+    return network.cables | {name: len(cables) for name, cables in working.items()}
 
 
 def _check_time(without: Result, at_ps: int) -> None:
@@ -362,7 +373,7 @@ def _table(rows: list[dict[str, Any]], without: Result) -> pd.DataFrame:
     order = table.assign(accepted=accepted, cut_off=-table["flows_cut_off"].fillna(0).astype(float))
     order = order.sort_values(["accepted", "cut_off", "failure"], na_position="first", kind="stable")
     table = table.loc[order.index].reset_index(drop=True)
-    for name in ("flows_worse", "flows_cut_off", "jobs_ended", "lost_packets", "hosts_cut_off"):
+    for name in ("cables", "flows_worse", "flows_cut_off", "jobs_ended", "lost_packets", "hosts_cut_off"):
         table[name] = table[name].astype("Int64")
     set_column_notes(table, COLUMNS)
     return table

@@ -12,6 +12,7 @@ MOST_HOSTS = 8
 """Names of hosts that are cut off, for each failure."""
 COLUMNS: dict[str, tuple[str, str]] = {
     "failure": ("", "Link or switch that fails"),
+    "cables": ("", "Cables that fail together: all between two switches that work; none for a switch"),
     "status": ("", "ok, deadlock, or failed"),
     "accepted_gbps": ("Gb/s", "Accepted throughput of the whole fabric"),
     "accepted_load": (

@@ -108,6 +108,23 @@ def test_a_link_of_which_one_cable_has_failed_fails_whole() -> None:
     }
 
 
+def test_the_number_of_cables_that_fail_together(tmp_path: Path, command: Command) -> None:
+    links = "source,target,cables\nA,B,3\nB,C,\nC,A,\na,A,\nb,B,\nc,C,\n"
+    (tmp_path / "links.csv").write_text(links)
+    (tmp_path / "own.toml").write_text(
+        'topology.file.path = "links.csv"\n'
+        'traffic = [{ pattern = "uniform", load = 0.2, message = "500 B" }]\n'
+        'run = { duration = "20 us", allow_deadlock = true }\n'
+    )
+    for failed, cables in (([], 3), (["A/1"], 2)):
+        rows = failures(fs.what_if(tmp_path / "own.toml", set={"links.failed": failed}, jobs=1))
+        assert rows["cables"].to_dict() == {"A-B": cables, "B-C": 1, "C-A": 1}
+    assert failures(fs.what_if(tmp_path / "own.toml", "switch", jobs=1))["cables"].isna().all()
+    text = command("what-if", "own.toml", "--jobs", "1").out
+    assert " A-B (3 cables) " in text
+    assert "B-C (" not in text
+
+
 def test_no_time_is_the_default() -> None:
     experiment = ring()
     assert fs.what_if(experiment, at=None, jobs=1).failures.equals(fs.what_if(experiment, jobs=1).failures)

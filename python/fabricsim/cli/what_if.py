@@ -150,9 +150,10 @@ def print_what_if(found: WhatIf, top: int, console: Console) -> None:
 
 def _cells(row: dict[Any, Any], jobs: bool) -> list[str]:
     status = "" if row["status"] == "ok" else f" ({row['status']})"
+    together = "" if missing(row["cables"]) or row["cables"] < 2 else f" ({row['cables']} cables)"
     counts = [_count(row[name]) for name in ("flows_worse", "flows_cut_off", "lost_packets")]
     return [
-        f"{row['failure']}{status}",
+        f"{row['failure']}{together}{status}",
         rate(row["accepted_gbps"]),
         "-" if missing(row["change"]) else f"{row['change']:+.1%}",
         nanoseconds(row["latency_mean_ns"]),
