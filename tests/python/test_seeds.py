@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from conftest import Command
 from scipy import stats
@@ -18,6 +19,7 @@ from fabricsim.catalogue import Entry
 from fabricsim.cli.repeated_cells import joined
 from fabricsim.compare import compare_repeated
 from fabricsim.statistics import difference, estimate, seeds_from
+from fabricsim.sweep.repeated import means
 
 PAIR = """
 seed = 7
@@ -150,6 +152,14 @@ def test_entries_of_points_have_their_own_rows(pair: Path, tmp_path: Path, comma
     assert [row[0] for row in rows[1::2]] == ["more", "more"]
     loads = [float(row[2].rstrip("%")) for row in rows[::2]]
     assert loads[1] == pytest.approx(2 * loads[0], rel=0.3)
+
+
+def test_means_of_very_many_columns_come_without_a_warning() -> None:
+    numbers = {f"traffic.{at}.accepted_load": [0.1, 0.3] for at in range(150)}
+    points = pd.DataFrame({"traffic.0.load": [0.2, 0.2], "status": ["ok", "deadlock"], **numbers})
+    found = means(points, ["traffic.0.load"])
+    assert found["status"].tolist() == ["deadlock"]
+    assert found["traffic.149.accepted_load"].tolist() == [pytest.approx(0.2)]
 
 
 def test_differences_are_compared_with_chance(pair: Path, tmp_path: Path, command: Command) -> None:

@@ -30,8 +30,9 @@ def means(points: pd.DataFrame, parameters: Sequence[str]) -> pd.DataFrame:
     names = [*parameters, *metrics(rows, parameters)]
     grouped = rows.groupby(keys, sort=False, dropna=False)
     table = grouped[names].agg({name: "first" if name in parameters else "mean" for name in names})
-    table["status"] = grouped["status"].agg(lambda states: next((s for s in states if s != "ok"), "ok"))
-    return table.reset_index(drop=True)
+    status = grouped["status"].agg(lambda states: next((s for s in states if s != "ok"), "ok"))
+    # one by one, pandas warns of a table of more than a hundred columns
+    return pd.concat([table, status], axis=1).reset_index(drop=True)
 
 
 def estimates(
