@@ -140,11 +140,20 @@ def _of_entry(name: str) -> Entry | None:
         figure = key_of.removeprefix("entries[]")
         if figure == key_of or not name.endswith(figure) or not name.startswith(("traffic.", "jobs.")):
             continue
-        whose = name.removesuffix(figure).removeprefix("traffic.").removeprefix("jobs.")
-        # a name with dots is in quotes; `.response` may follow
-        head, _, tail = whose[1:].rpartition('"') if whose.startswith('"') else ("", "", whose)
-        return dataclasses.replace(entry, name=name, label=f"{entry.label}, {head}{tail.replace('.', ' ')}")
+        whose = entry_name(name.removesuffix(figure))
+        return dataclasses.replace(entry, name=name, label=f"{entry.label}, {whose}")
     return None
+
+
+def entry_name(key_of: str) -> str:
+    """Name of an entry or job in texts by its key: of `traffic.read.response` it is `read response`. Entries without a
+    name have their key, `traffic.0`.
+    """
+    kind, _, whose = key_of.partition(".")
+    # a name with dots is in quotes; `.response` may follow
+    head, _, tail = whose[1:].rpartition('"') if whose.startswith('"') else ("", "", whose)
+    number = f"{kind}." if not head and tail.partition(".")[0].isdecimal() else ""
+    return f"{head}{number}{tail.replace('.', ' ')}"
 
 
 def keys(part: str, *names: str) -> list[Entry]:

@@ -54,6 +54,23 @@ def test_keys_of_lists_and_maps_have_the_name_of_the_entry() -> None:
     assert [entry.name for entry in catalogue.keys("jobs[]", "done")] == ["done"]
 
 
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("traffic.incast", "incast"),
+        ("traffic.0", "traffic.0"),
+        ("traffic.12.response", "traffic.12 response"),
+        ("traffic.read.response", "read response"),
+        ('traffic."v1.2".response', "v1.2 response"),
+        ("traffic.2nd", "2nd"),
+        ("jobs.solver", "solver"),
+    ],
+)
+def test_entries_are_named_and_those_without_a_name_have_their_key(key: str, text: str) -> None:
+    assert catalogue.entry_name(key) == text
+    assert catalogue.key(f"{key}.accepted_load").label == f"accepted load, {text}"
+
+
 def test_what_the_catalogue_lacks_has_its_own_name() -> None:
     assert catalogue.key("a.new_key") == catalogue.Entry("a.new_key", "a new key")
     assert catalogue.column("flows", "new") == catalogue.Entry("new", "new")

@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from fabricsim.catalogue import Entry
+from fabricsim.catalogue import Entry, entry_name
 from fabricsim.cli.layout import key_heading, narrow, two_lines
 from fabricsim.cli.numbers import plain
 from fabricsim.cli.repeated_cells import cells, joined, quantity
@@ -149,7 +149,7 @@ def _points_by_entry(result: SweepResult, found: pd.DataFrame) -> Table | None:
         for number, entry in enumerate(entries):
             point = map(plain, given) if number == 0 else ("" for _ in given)
             cells_of = (joined(rows.get(f"{entry}.{figure}"), _of_any(figure)) for figure in figures)
-            table.add_row(*point, entry.partition(".")[2], *cells_of)
+            table.add_row(*point, entry_name(entry), *cells_of)
     return table
 
 

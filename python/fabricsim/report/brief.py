@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import cast
 
-from fabricsim.catalogue import SUMS, Entry, entry_parts
+from fabricsim.catalogue import SUMS, Entry, entry_name, entry_parts
 from fabricsim.catalogue import key as entry_of
 from fabricsim.compare import Comparison, RepeatedComparison
 from fabricsim.errors import InputError
@@ -111,7 +111,7 @@ def entries_of_sweep(result: SweepResult, most: int) -> list[Section]:
     parts = []
     for at, name in enumerate(names):
         columns = {figure: points.get(f"{name}.{figure}") for figure in figures}
-        part = points[result.varied].assign(entry=name.partition(".")[2].strip('"'), **columns)
+        part = points[result.varied].assign(entry=entry_name(name), **columns)
         parts.append(part.assign(_point=range(len(points)), _entry=at))
     rows = pd.concat(parts, ignore_index=True).sort_values(["_point", "_entry"], kind="stable")
     columns_of = [*(Entry(key, key) for key in result.varied), Entry("entry", "entry")]
