@@ -14,6 +14,9 @@ import fake_native
 import pytest
 from conftest import SMALL, Command
 
+import fabricsim as fs
+from fabricsim import plots
+
 pytestmark = pytest.mark.usefixtures("fake")
 
 
@@ -172,6 +175,16 @@ def test_check_and_schema_and_export(command: Command, small: Path, tmp_path: Pa
     assert command("export", small, "--format", "dot", "--out", "x.dot").code == 0
     assert (tmp_path / "x.dot").read_text() == "graph {}\n"
     assert "this exists" in command("export", small, "--format", "dot", "--out", "x.dot").err
+
+
+def test_a_sweep_that_is_saturated_from_the_lowest_load_has_no_saturation_point(
+    command: Command, small: Path, tmp_path: Path
+) -> None:
+    ran = command("sweep", small, "--vary", "traffic.0.load=0.8,0.9", "--jobs", "1", "--out", "high")
+    assert "saturated at the lowest load: the saturation point is below" in ran.out
+    axes = plots.load_latency(fs.load_sweep(tmp_path / "high")).axes
+    labels = [line.get_label() for axis in axes for line in axis.lines]
+    assert "saturation point" not in labels
 
 
 def test_sweep_prints_the_saturation_point_and_draws(command: Command, small: Path, tmp_path: Path) -> None:

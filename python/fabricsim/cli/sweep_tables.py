@@ -103,6 +103,11 @@ def _print_saturation(result: SweepResult, console: Console) -> None:
 def _saturation(row: Mapping[Any, Any]) -> str:
     if not row["reached"]:
         return f"not saturated up to load {fixed(row['load'])}"
+    if not row["load"]:
+        return (
+            f"saturated at the lowest load: the saturation point is below; highest accepted load "
+            f"{fixed(row['throughput'])}"
+        )
     return (
         f"saturation point: load {fixed(row['load'])} (accepted {fixed(row['accepted'])}); "
         f"highest accepted load {fixed(row['throughput'])}"

@@ -148,7 +148,7 @@ def _bands(axes: tuple[Axes, Axes], result: SweepResult, rows: pd.DataFrame, col
 
 
 def _mark_saturation(upper: Axes, lower: Axes, found: Saturation | None, colour: str = COLOURS[0]) -> None:
-    if found is None or not found.reached:
+    if found is None or not found.reached or not found.load:  # at the lowest load: not known where
         return
     for axes in (upper, lower):
         look: dict[str, Any] = {"color": colour, "linewidth": 1.0, "linestyle": "--", "alpha": 0.7}
