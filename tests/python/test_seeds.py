@@ -152,6 +152,19 @@ def test_entries_of_points_have_their_own_rows(pair: Path, tmp_path: Path, comma
     assert [row[0] for row in rows[1::2]] == ["more", "more"]
     loads = [float(row[2].rstrip("%")) for row in rows[::2]]
     assert loads[1] == pytest.approx(2 * loads[0], rel=0.3)
+    single = command("sweep", pair, "--vary", "traffic.all.load=0.2,0.4", "--jobs", 1, "--out", "single")
+    totals, _, table = single.out.partition("by entry")
+    assert "load, " not in totals
+    rows = [line.split() for line in table.splitlines() if " ns" in line or " µs" in line]
+    rates = fs.load_sweep(tmp_path / "single").points[
+        [f"traffic.{of}.accepted_load" for of in ("all", "more")]
+    ]
+    expected = [
+        [of, f"{rate:.1%}"]
+        for pair_of in rates.to_numpy()
+        for of, rate in zip(("all", "more"), pair_of, strict=True)
+    ]
+    assert [[row for row in cells if row not in ("0.2", "0.4")][:2] for cells in rows] == expected
 
 
 def test_means_of_very_many_columns_come_without_a_warning() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rich.console import Console
 
+from fabricsim.catalogue import Entry, entry_name
 from fabricsim.cli.layout import key_heading, narrow, two_lines
 from fabricsim.cli.numbers import fixed, plain
 from fabricsim.cli.numbers import shown as shown_as
@@ -30,10 +32,8 @@ _SWEPT = (
     "status",
 )
 """Columns of a sweep that are printed."""
-_OF_ENTRY = ".accepted_load"
+_OF_ENTRY = ("accepted_load", "latency_ns.mean", "latency_ns.p99")
 _OF_JOB = ("iteration_ns.mean", "exposed_ns")
-MOST_ENTRIES = 4
-"""Entries of which a sweep's table has the accepted load."""
 
 
 def print_sweep(result: SweepResult, console: Console) -> None:
@@ -47,10 +47,7 @@ def print_sweep(result: SweepResult, console: Console) -> None:
         print_precision(result, console)
         _print_saturation(result, console)
         return
-    of_entries = [
-        name for name in result.points if str(name).startswith("traffic.") and str(name).endswith(_OF_ENTRY)
-    ]
-    names = [*(name for name in _SWEPT if name in result.points), *map(str, of_entries[:MOST_ENTRIES])]
+    names = [name for name in _SWEPT if name in result.points]
     if result.count("ok") == len(result.points):
         names.remove("status")
     known = [entry_of(name) for name in names]
@@ -65,9 +62,23 @@ def print_sweep(result: SweepResult, console: Console) -> None:
         cells = [plain(row[key]) for key in result.parameters]
         table.add_row(*cells, *(shown_as(row[entry.name], entry) for entry in known))
     console.print(table)
+    _print_entries(result, console)
     _print_jobs(result, console)
     print_sweep_sums(result, console)
     _print_saturation(result, console)
+
+
+def _print_entries(result: SweepResult, console: Console) -> None:
+    """Figures of each entry of the traffic list, where the totals do not say them."""
+    columns = [str(name) for name in result.points]
+    end = f".{_OF_ENTRY[0]}"
+    entries = [
+        name.removesuffix(end) for name in columns if name.startswith("traffic.") and name.endswith(end)
+    ]
+    if not entries or len(entries) + sum(map(_is_of_job, columns)) < 2:
+        return
+    known = [entry_of(figure) for figure in _OF_ENTRY]
+    _print_parts(result, console, "entry", entries, known)
 
 
 def _print_jobs(result: SweepResult, console: Console) -> None:
@@ -77,16 +88,24 @@ def _print_jobs(result: SweepResult, console: Console) -> None:
     figures = [figure for figure in _OF_JOB if any(f"{job}.{figure}" in columns for job in jobs)]
     if len(jobs) < 2 and len(figures) < 2:
         return
-    shown = max(1, MOST_POINTS // len(jobs))
+    known = [entry_of(f"jobs[].{figure}") for figure in figures]
+    named = [replace(entry, name=figure) for entry, figure in zip(known, figures, strict=True)]
+    _print_parts(result, console, "job", jobs, named)
+
+
+def _print_parts(
+    result: SweepResult, console: Console, what: str, parts: Sequence[str], figures: Sequence[Entry]
+) -> None:
+    """A table with a row for each entry, or each job, of each point."""
+    shown = max(1, MOST_POINTS // len(parts))
     note = f"the first {shown} of {len(result.points)} points" if len(result.points) > shown else None
     headings = [key_heading(key, result.parameters) for key in result.parameters]
-    entries = [entry_of(f"jobs[].{figure}") for figure in figures]
-    table = narrow("by job", note, texts=[*headings, "job"], numbers=map(two_lines, entries))
+    table = narrow(f"by {what}", note, texts=[*headings, what], numbers=map(two_lines, figures))
     for row in result.points.head(shown).to_dict("records"):
-        for number, job in enumerate(jobs):
+        for number, part in enumerate(parts):
             point = [plain(row[key]) if number == 0 else "" for key in result.parameters]
-            cells = (shown_as(row.get(f"{job}.{entry.name.partition('.')[2]}"), entry) for entry in entries)
-            table.add_row(*point, job.partition(".")[2].strip('"'), *cells)
+            cells = (shown_as(row.get(f"{part}.{figure.name}"), figure) for figure in figures)
+            table.add_row(*point, entry_name(part), *cells)
     console.print(table)
 
 
