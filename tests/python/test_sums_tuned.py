@@ -79,6 +79,8 @@ metric = "destination.H(2,2).0.accepted_gbps"
 """)
     ran = command("tune", mesh, "--jobs", "1", "--out", "t")
     assert ran.code == 0, ran.err
+    assert "mean latency, group" in ran.out
+    assert "latency_mean_ns" not in ran.out, "no key in the tables"
     trials = fs.load_tune("t").trials
     row = trials[trials["trial"] == 1].iloc[0]
     run = fs.run(mesh, set={"switch.arbiter": row["switch.arbiter"], "seed": 1})

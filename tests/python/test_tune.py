@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pandas as pd
 import pytest
 from conftest import Command
+from rich.console import Console
 from tune_cases import FAIR, GRID, MUCH, SEARCH, TWO_FLOWS, Shuffled
 
 import fabricsim as fs
+from fabricsim.cli.tune import _print_no_difference
 from fabricsim.tune.study import Progress
 
 pytestmark = pytest.mark.usefixtures("real")
@@ -298,6 +302,18 @@ def test_choices_of_several_types_are_a_column_of_texts() -> None:
     column = fs.tune(experiment(choices, FAIR), jobs=1).trials["traffic.1.load"]
     assert column.dtype == "str"
     assert list(column) == ["0.05", "1", "much"]
+
+
+def test_a_gain_that_chance_explains_is_called_none() -> None:
+    metrics = ["traffic.read.latency_ns.p99", "fairness", "jain", "wall_s"]
+    gains = pd.DataFrame({"metric": metrics, "low": [-1.0, 0.1, -3.0, 0.0], "high": [0.5, 2.0, -1.0, 0.0]})
+    result = fs.TuneResult({"confidence": 0.95}, {"gains": gains})
+    console = Console(file=io.StringIO(), width=300)
+    _print_no_difference(result, console)
+    line = cast("io.StringIO", console.file).getvalue()
+    assert line == (
+        "no difference of p99 latency, read: the 95% interval contains zero; more fresh seeds may show one\n"
+    )
 
 
 def test_json_and_pictures(command: Command, tmp_path: Path) -> None:

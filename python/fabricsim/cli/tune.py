@@ -15,6 +15,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn
 from rich.progress import Progress as Bar
 from rich.table import Table
 
+from fabricsim.catalogue import entry_parts, sum_parts
+from fabricsim.catalogue import key as key_of
 from fabricsim.cli.console import complain, errors, output, tell
 from fabricsim.cli.interrupt import INTERRUPTED, Interrupt
 from fabricsim.cli.layout import key_heading, narrow
@@ -193,6 +195,7 @@ def print_study(result: TuneResult, console: Console) -> None:
             console.print(f"  --set '{key}={toml_value(value)}'", markup=False)
     if len(result.gains):
         console.print(_gains(result))
+        _print_no_difference(result, console)
         _print_precision(result, console)
     for name, holds in result.manifest["holds"].items():
         if not holds:
@@ -247,7 +250,7 @@ def _best(result: TuneResult) -> Table:
             table.add_section()
         unit = _unit(result, name)
         was = "-" if baseline is None else _cell(baseline[name])
-        table.add_row(f"{name} ({unit})" if unit else name, was, _cell(row[name]))
+        table.add_row(f"{_text(name)} ({unit})" if unit else _text(name), was, _cell(row[name]))
     return table
 
 
@@ -282,7 +285,12 @@ def _heading(result: TuneResult, name: str) -> str:
     if name in result.parameters:
         return key_heading(name, result.parameters)
     unit = _unit(result, name)
-    return f"{name}\n{unit}" if unit else name
+    return f"{_text(name)}\n{unit}" if unit else _text(name)
+
+
+def _text(name: str) -> str:
+    """A metric in words, if it is a figure of an entry, a job, or a sum of flows; others have short names."""
+    return key_of(name).label if entry_parts(name) or sum_parts(name) else name
 
 
 def _cell(value: Any) -> str:
@@ -305,8 +313,24 @@ def _gains(result: TuneResult) -> Table:
         difference, low, high = (_signed(row[key]) for key in ("difference", "low", "high"))
         interval = f"{low} to {high}"
         relative = "-" if row["relative"] is None else f"{row['relative']:+.1%}"
-        table.add_row(str(row["metric"]), *values, difference, interval, relative)
+        table.add_row(_text(str(row["metric"])), *values, difference, interval, relative)
     return table
+
+
+def _print_no_difference(result: TuneResult, console: Console) -> None:
+    """The metrics whose difference is no larger than chance."""
+    rows = result.gains.to_dict("records")
+    names = [
+        _text(str(row["metric"]))
+        for row in rows
+        if row["low"] <= 0.0 <= row["high"] and row["low"] < row["high"]
+    ]
+    if names:
+        level = percent(result.manifest["confidence"]).replace(".0%", "%")
+        console.print(
+            f"no difference of {'; '.join(names)}: the {level} interval contains zero; more fresh seeds may show one",
+            markup=False,
+        )
 
 
 def _signed(value: float) -> str:
