@@ -157,6 +157,20 @@ def test_the_picture_shows_each_entry(incast: Path) -> None:
     assert right.get_xscale() == "log"
 
 
+def test_the_picture_of_seeds_names_entries_by_their_keys(incast: Path) -> None:
+    incast.write_text(incast.read_text().replace('name = "victims"', ""))
+    axes = plots.seeds(fs.sweep(incast, seeds=2, jobs=1)).axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["all", "incast", "traffic.1"]
+
+
+def test_tables_of_sweeps_have_the_title_of_the_experiment(incast: Path, command: Command) -> None:
+    for options in (("--vary", "traffic.incast.load=0.1,0.2"), ("--seeds", "2")):
+        ran = command("sweep", incast, *options, "--jobs", "1", "--out", f"by{options[0]}")
+        assert ran.out.strip().startswith("Six to one, and two beside"), ran.out
+    assert command("report", "by--vary").code == 0
+    assert "<title>Six to one, and two beside" in Path("by--vary/report.html").read_text()
+
+
 def test_flows_are_summed_up(incast: Path) -> None:
     run = fs.run(incast)
     by_destination: Any = run.by("destination")

@@ -34,7 +34,7 @@ _OF_POINTS = ("accepted_load", "latency_ns.mean", "latency_ns.p99", *_OF_JOBS)
 def print_repeated(result: SweepResult, console: Console) -> None:
     """Means of totals and entries with their confidence intervals."""
     found = result.estimates()
-    title = f"{result.manifest['name']}: means of {_counts(found)} seeds, ± {CONFIDENCE:.0%} confidence"
+    title = f"{result.title}: means of {_counts(found)} seeds, ± {CONFIDENCE:.0%} confidence"
     if len(found):
         console.print(_points(result, found, title) if result.varied else _quantities(found, title))
     if len(found) and result.varied and (table := _points_by_entry(result, found)) is not None:

@@ -24,7 +24,7 @@ def print_search(result: SweepResult, console: Console) -> None:
     rows = found.to_dict("records")
     left_out = f"the first {MOST_ROWS} of {len(rows)} combinations" if len(rows) > MOST_ROWS else None
     table = narrow(
-        f"{result.manifest['name']}: saturation",
+        f"{result.title}: saturation",
         left_out,
         texts=[key_heading(key, result.parameters) for key in result.others],
         numbers=(

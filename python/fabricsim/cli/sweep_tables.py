@@ -55,9 +55,7 @@ def print_sweep(result: SweepResult, console: Console) -> None:
     left_out = len(rows) - MOST_POINTS
     caption = f"the first {MOST_POINTS} of {len(rows)} points" if left_out > 0 else None
     headings = [key_heading(key, result.parameters) for key in result.parameters]
-    table = narrow(
-        str(result.manifest["name"]), caption, texts=headings, numbers=(two_lines(entry) for entry in known)
-    )
+    table = narrow(result.title, caption, texts=headings, numbers=(two_lines(entry) for entry in known))
     for row in rows[:MOST_POINTS]:
         cells = [plain(row[key]) for key in result.parameters]
         table.add_row(*cells, *(shown_as(row[entry.name], entry) for entry in known))

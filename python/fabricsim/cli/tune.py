@@ -242,7 +242,7 @@ def _print_broken(result: TuneResult, console: Console) -> None:
 def _best(result: TuneResult) -> Table:
     """The best setting beside the experiment as it is, on the seeds of the search."""
     (row,) = result.front.to_dict("records")
-    title = f"{result.manifest['name']}: best (trial {row['trial']})"
+    title = f"{result.title}: best (trial {row['trial']})"
     table = narrow(title, texts=[""], numbers=["as it is", "best"])
     baseline = _baseline(result)
     for at, name in enumerate([*result.parameters, *result.columns]):
@@ -258,7 +258,7 @@ def _front(result: TuneResult) -> Table:
     """The Pareto front: parameters, objectives, and what has limits."""
     rows = result.front
     note = f"the first {MOST_ROWS} of {len(rows)}" if len(rows) > MOST_ROWS else None
-    table = narrow(f"{result.manifest['name']}: Pareto front", note)
+    table = narrow(f"{result.title}: Pareto front", note)
     limits = [c["name"] for c in result.manifest["constraints"] if c["name"] not in result.objective_columns]
     columns = ["trial", *result.parameters, *result.objective_columns, *limits]
     for name in columns:

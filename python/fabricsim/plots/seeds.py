@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
-from fabricsim.catalogue import FRACTION
+from fabricsim.catalogue import FRACTION, entry_name
 from fabricsim.errors import InputError
 from fabricsim.lazy import pandas as pd
 from fabricsim.plots.legends import legend
@@ -68,9 +68,9 @@ def seeds(result: SweepResult) -> Figure:
 def _rows(points: pd.DataFrame, quantity: str) -> _Rows:
     columns = {WHOLE: quantity} if quantity in points and points[quantity].notna().any() else {}
     for name in map(str, points.columns):
-        match = re.fullmatch(rf"(?:traffic|jobs)\.(.+)\.{re.escape(quantity)}", name)
+        match = re.fullmatch(rf"((?:traffic|jobs)\..+)\.{re.escape(quantity)}", name)
         if match and points[name].notna().any():
-            columns[match[1].strip('"')] = name
+            columns[entry_name(match[1])] = name
     return _Rows(quantity, columns)
 
 

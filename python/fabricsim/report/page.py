@@ -76,7 +76,7 @@ def html(result: Result | SweepResult, *, bound: bool = True, viewer: str = "") 
     )
     if isinstance(result, SweepResult):
         sections = sections_of_sweep(result)
-        title, status = str(result.manifest["name"]), "complete" if result.complete else "not complete"
+        title, status = result.title, "complete" if result.complete else "not complete"
         description = ""
     else:
         with absent_columns_named([result]):
