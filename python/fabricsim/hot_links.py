@@ -18,6 +18,8 @@ from fabricsim.results import FEWEST_LOOKS, Result, few_looks, finite, looks
 MOST_LINKS = 3
 MOST_VICTIMS = 3
 """Victims of a link that are named."""
+MOST_SHARING = 4
+"""Entries that share flows and are named."""
 SEVERAL = "several entries"
 """Entry of a flow that several entries share."""
 _ALL = "*"
@@ -203,6 +205,7 @@ def sentences(result: Result) -> list[str]:
     note = few_looks(result)
     if found:
         measured, names = _measured_ns(result), _names(result)
+        names[SEVERAL] = _shared_by(result, names)
         said = [_sentence(hot, measured, names) for hot in found]
         return [f"{note[0].upper()}{note[1:]}.", *said] if note else said
     count = looks(result)
@@ -243,6 +246,16 @@ def _names(result: Result) -> dict[str, str]:
     return {name: f"{key} ({name})" if re.search(r"\.\d+(\.|$)", key) else name for name, key in keys.items()}
 
 
+def _shared_by(result: Result, names: Mapping[str, str]) -> str:
+    """Text for the entries of a flow that several share: those that share some flow have packets and no fairness."""
+    entries = result.manifest["summary"].get("entries") or ()
+    found = [str(one["entry"]) for one in entries if one.get("accepted_gbps") and missing(one.get("jain"))]
+    if not 2 <= len(found) <= MOST_SHARING:
+        return SEVERAL
+    *most, last = (names.get(name, name) for name in found)
+    return f"{'both' if len(found) == 2 else 'several of'} {', '.join(most)} and {last}"
+
+
 def _sentence(hot: HotLink, measured_ns: float, names: Mapping[str, str]) -> str:
     kind = f" ({hot.kind})" if hot.kind not in ("", _NO_KIND) else ""
     lane = f" on lane {hot.lane}" if hot.lane is not None else ""
@@ -261,7 +274,7 @@ def _cause(hot: HotLink, names: Mapping[str, str]) -> str:
         return "Cause and victims: no sample with its tree was kept."
     text = f"Cause: up to {_flows(hot.contributors)} at once with paths through it"
     if hot.entries:
-        text += f", of {_entries([names.get(name, name) for name in hot.entries])}"
+        text += f", of {_entries(hot.entries, names)}"
     if hot.destinations:
         hosts = f"{hot.sources:,} host{_s(hot.sources)}"
         text += f", from {hosts} to {_list(hot.destinations, 'hosts')}"
@@ -302,11 +315,12 @@ def _s(count: int | None) -> str:
     return "" if count == 1 else "s"
 
 
-def _entries(names: Sequence[str]) -> str:
-    named = [name for name in names if name != SEVERAL]
-    if len(named) == len(names):
+def _entries(entries: Sequence[str], names: Mapping[str, str]) -> str:
+    named = [names.get(name, name) for name in entries if name != SEVERAL]
+    several = names.get(SEVERAL, SEVERAL)
+    if len(named) == len(entries):
         return _list(named, "entries")
-    return f"{_list(named, 'entries')}, and flows of {SEVERAL}" if named else SEVERAL
+    return f"{_list(named, 'entries')}, and flows of {several}" if named else several
 
 
 def _list(names: Sequence[str], what: str) -> str:

@@ -119,6 +119,32 @@ def test_links_without_a_class_have_none_in_the_sentence() -> None:
     assert sentences(plain)[0].startswith("S(0,0)->S(1,0) was the root")
 
 
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (1, "of several entries, from"),
+        (2, "of both incast and traffic.1 (rest), from"),
+        (3, "of several of incast, traffic.1 (rest) and bulk, from"),
+        (5, "of several entries, from"),
+    ],
+)
+def test_entries_that_share_flows_are_named_if_they_are_few(number: int, said: str) -> None:
+    """Those have packets, and no fairness, since the division of their flows is not known."""
+    run = congested()
+    names = ["incast", "rest", "bulk", "more", "much"][:number]
+    entries = [
+        {"entry": name, "key": f"traffic.{name}", "accepted_gbps": 1.0, "jain": None} for name in names
+    ]
+    entries += [{"entry": "fair", "key": "traffic.fair", "accepted_gbps": 1.0, "jain": 0.9}]
+    entries += [{"entry": "silent", "key": "traffic.silent", "accepted_gbps": 0.0, "jain": None}]
+    for entry in entries:
+        entry["key"] = "traffic.1" if entry["entry"] == "rest" else entry["key"]
+    run.manifest["summary"]["entries"] = entries
+    flows = run.frames["flows"].assign(entry="several")
+    shared = replace(run, frames={**run.frames, "flows": flows})
+    assert said in sentences(shared)[0]
+
+
 def test_no_tree_in_the_measurement_is_said_with_the_busiest_links() -> None:
     (text,) = sentences(congested(root=(0.0, 0.0)))
     assert text.startswith(
