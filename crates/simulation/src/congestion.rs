@@ -15,6 +15,14 @@ use fabricsim_units::{HostId, Time};
 use crate::outcome::TreeSamples;
 use outlets::OutletTimes;
 
+/// Where a run may end long before its `run.duration`, with its jobs or in its steady state, the first samples are that many times closer than later
+/// ones.
+const CLOSER: u64 = 64;
+const CLOSER_OF_LARGE: u64 = 16;
+
+/// Number of samples at which the time between them doubles, until it is that of other runs: half of them are then one such time apart.
+const DOUBLES_AT: u64 = 2 * FEWEST_LOOKS;
+
 /// Maximum number of trees of one sample in the table: those with most waiting packets.
 const MOST_TREES: usize = 256;
 
@@ -77,7 +85,10 @@ pub(crate) struct Trees {
     #[state(fixed)]
     fill: Option<f64>,
     lanes: usize,
+    /// Time between samples, which grows to the longest one.
     interval: Time,
+    #[state(fixed)]
+    longest: Time,
     /// The interval is the default one: in a long drain it grows.
     is_default: bool,
     /// Time of the next sample.
@@ -119,11 +130,14 @@ impl Trees {
         let Prepared { experiment, graph, .. } = prepared;
         let lanes = usize::from(experiment.switch.virtual_lanes.max(1));
         let outlets = 2 * graph.links.len() * lanes;
-        let looks = if outlets > MANY { LOOKS_OF_LARGE } else { LOOKS };
+        let (looks, closer) =
+            if outlets > MANY { (LOOKS_OF_LARGE, CLOSER_OF_LARGE) } else { (LOOKS, CLOSER) };
         let default = Time(experiment.run.duration.0.div_ceil(looks));
-        let interval = experiment.measure.congestion_interval.unwrap_or(default).max(Time::ps(1));
+        let longest = experiment.measure.congestion_interval.unwrap_or(default).max(Time::ps(1));
         let is_default = experiment.measure.congestion_interval.is_none();
-        Self { fill: fill(experiment), is_default, ..Self::empty(lanes, outlets, interval) }
+        let may_end_early = !experiment.jobs.is_empty() || experiment.run.steady_state.is_some();
+        let first = if is_default && may_end_early { Time(longest.0.div_ceil(closer)) } else { longest };
+        Self { fill: fill(experiment), is_default, longest, ..Self::empty(lanes, outlets, first) }
     }
 
     /// Without samples; `outlets` is the number of sending ports and lanes.
@@ -132,6 +146,7 @@ impl Trees {
             fill: None,
             lanes,
             interval,
+            longest: interval,
             is_default: false,
             due: interval,
             last: Time::ZERO,
@@ -169,13 +184,17 @@ impl Trees {
         let before = std::mem::take(&mut self.since);
         let since = |root: OutputLane| before.get(&root).copied().unwrap_or(now);
         self.since = self.current.iter().map(|tree| (tree.root, since(tree.root))).collect();
-        self.due = now.saturating_add(self.next_after(now, window));
+        let next = self.next_after(now, window);
+        self.due = now.saturating_add(next);
         self.keep(now);
     }
 
     /// Time from a sample to the next. After the measurement nothing is computed from samples, and a drain may last for a thousand times as
     /// long: without a given interval they are a hundredth of its time so far apart.
-    fn next_after(&self, now: Time, window: Option<(Time, Time)>) -> Time {
+    fn next_after(&mut self, now: Time, window: Option<(Time, Time)>) -> Time {
+        if self.interval < self.longest && now.0 >= self.interval.0.saturating_mul(DOUBLES_AT) {
+            self.interval = Time(self.interval.0 * 2).min(self.longest);
+        }
         let drained = window.map_or(Time::ZERO, |(_, to)| now.saturating_sub(to));
         if self.is_default { self.interval.max(Time(drained.0 / LOOKS)) } else { self.interval }
     }
@@ -185,7 +204,7 @@ impl Trees {
         self.count_until(now, window);
     }
 
-    /// Number of samples that count for a part of the measurement, and the time between samples.
+    /// Number of samples that count for a part of the measurement, and the time between the last of them.
     pub(crate) fn looks(&self) -> TreeSamples {
         TreeSamples { looks: self.counted, interval_ns: self.interval.as_ns_f64() }
     }

@@ -96,7 +96,7 @@ pub struct TreeSamples {
     /// Samples of congestion trees in the measurement; with fewer than 20 no times are computed.
     #[schemars(title = "samples of congestion trees")]
     pub looks: u64,
-    /// Simulated time from one sample of congestion trees to the next.
+    /// Simulated time from one sample of congestion trees to the next; where it grows, at the end of the run.
     #[schemars(title = "time between samples", extend("x-unit" = "ns"))]
     pub interval_ns: f64,
 }

@@ -139,8 +139,9 @@ pub struct Measure {
     #[schemars(extend("exclusiveMinimum" = 0.0, "x-unit" = "1", "x-allowed" = "a part of an input buffer above 0, for example 0.5"))]
     pub congestion_fill: f64,
     /// Interval between samples of congestion trees; by default a hundredth of `run.duration` (a 25th where directions of links have more than
-    /// 524288 lanes in all), and in a drain that lasts longer than that a hundredth of its time so far. With fewer than 20 samples in the
-    /// measurement no times are computed from them.
+    /// 524288 lanes in all), and in a drain that lasts longer than that a hundredth of its time so far. A run that may end early, with its jobs or
+    /// in its steady state, begins with a 64th of that (a 16th), which doubles after 40 samples and then after every 20. With fewer than 20
+    /// samples in the measurement no times are computed from them.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-exclusiveMinimum" = "0 s"))]
     pub congestion_interval: Option<Time>,
