@@ -226,7 +226,7 @@ impl Graph {
     }
 
     /// Number of a link among the parallel ones between the same two switches, from 1; `None` without such.
-    fn cable_number(&self, link: LinkId) -> Option<usize> {
+    pub(crate) fn cable_number(&self, link: LinkId) -> Option<usize> {
         let ends = |link: LinkId| (self.links[link.index()].a.node, self.links[link.index()].b.node);
         let (Node::Switch(a), Node::Switch(b)) = ends(link) else { return None };
         let (there, back) = ((Node::Switch(a), Node::Switch(b)), (Node::Switch(b), Node::Switch(a)));

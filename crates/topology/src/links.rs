@@ -210,8 +210,8 @@ pub fn failed_links(graph: &Graph, links: &Links, file: &str) -> Result<Vec<Link
     Ok(failed.into_iter().map(LinkId).collect())
 }
 
-/// The links, by number, between the two nodes that each key names (`"S(0,0)-S(1,0)"`, in either order), or at the port that it names
-/// (`"S(0,0)/3"`: a switch and the physical number of its port), with the key. The error has the key that names no link, and a message.
+/// The links, by number, between the two nodes that each key names (`"S(0,0)-S(1,0)"`, in either order; `"S(0,0)-S(1,0) #2"`: the second of
+/// several parallel cables), or at the port that it names (`"S(0,0)/3"`: a switch and the physical number of its port), with the key. The error has the key that names no link, and a message.
 pub(crate) fn find_named<'k>(
     graph: &Graph,
     keys: impl Iterator<Item = &'k str> + Clone,
@@ -219,8 +219,9 @@ pub(crate) fn find_named<'k>(
     // Names may hold hyphens, so that each hyphen of a key may be the one between two names.
     let mut wanted: BTreeMap<(&str, &str), Vec<&'k str>> = BTreeMap::new();
     for key in keys.clone() {
-        for (at, _) in key.match_indices('-') {
-            let (a, b) = (&key[..at], &key[at + 1..]);
+        let ends = without_number(key).0;
+        for (at, _) in ends.match_indices('-') {
+            let (a, b) = (&ends[..at], &ends[at + 1..]);
             for pair in [(a, b), (b, a)] {
                 wanted.entry(pair).or_default().push(key);
             }
@@ -229,7 +230,12 @@ pub(crate) fn find_named<'k>(
     let mut found: Vec<(usize, &'k str)> = Vec::new();
     for (index, link) in graph.links.iter().enumerate().filter(|_| !wanted.is_empty()) {
         let pair = (graph.name(link.a.node), graph.name(link.b.node));
-        found.extend(wanted.get(&pair).into_iter().flatten().map(|&key| (index, key)));
+        let is_cable = |key: &str| match without_number(key).1 {
+            Some(number) => graph.cable_number(LinkId(index as u32)) == Some(number),
+            None => true,
+        };
+        let keys = wanted.get(&pair).into_iter().flatten().copied();
+        found.extend(keys.filter(|key| is_cable(key)).map(|key| (index, key)));
     }
     found.extend(keys.clone().filter_map(|key| Some((at_port(graph, key)?, key))));
     let used: BTreeSet<&str> = found.iter().map(|&(_, key)| key).collect();
@@ -238,6 +244,12 @@ pub(crate) fn find_named<'k>(
         Some(key) => Err((key, unknown_link(graph, key))),
         None => Ok(found),
     }
+}
+
+/// A key without the number of one of several parallel cables, and that number.
+fn without_number(key: &str) -> (&str, Option<usize>) {
+    let split = key.rsplit_once(" #").and_then(|(ends, number)| Some((ends, number.parse().ok()?)));
+    split.map_or((key, None), |(ends, number)| (ends, Some(number)))
 }
 
 /// The link, by number, at the port that a key names: a switch and the physical number of its port.
@@ -257,6 +269,19 @@ const SEARCHED: usize = 100_000;
 
 fn unknown_link(graph: &Graph, key: &str) -> String {
     let mut message = "no link has this name".to_owned();
+    let is_between = |link: &&Link, ends: &str| {
+        let (a, b) = (graph.name(link.a.node), graph.name(link.b.node));
+        ends == format!("{a}-{b}") || ends == format!("{b}-{a}")
+    };
+    let cables = |ends: &str| graph.links.iter().filter(|link| is_between(link, ends)).count();
+    if let (ends, Some(_)) = without_number(key)
+        && let number @ 1.. = cables(ends)
+    {
+        return match number {
+            1 => format!("there is one cable; did you mean `{ends}`?"),
+            _ => format!("there are {number} cables, `{ends} #1` to `{ends} #{number}`"),
+        };
+    }
     let ends = key.split_once('-');
     if let Some((a, b)) = ends.filter(|&(a, b)| has_node(graph, a) && has_node(graph, b)) {
         message = format!("{a} and {b} are not joined by a link");

@@ -47,6 +47,40 @@ fn parallel_cables_have_names_of_their_own() {
     }
 }
 
+/// A name with a number, as tables have it, is one of several cables; both orders of its ends are the same cable.
+#[test]
+fn a_number_names_one_of_parallel_cables() {
+    let dragonfly = "[topology.dragonfly]\np = 1\na = 2\nh = 4\ng = 2\n";
+    let plain = graph(dragonfly);
+    let slowed = |name: &str| {
+        let slow = graph(&format!("{dragonfly}[links.named.\"{name}\"]\nlatency = \"77 ns\""));
+        let of = slow.links.iter().enumerate().filter(|(_, link)| link.parameters.latency == Time::ns(77));
+        of.map(|(link, _)| link).collect::<Vec<_>>()
+    };
+    let mut several = None;
+    for port in 0..2 * plain.links.len() as u32 {
+        if let Some((ends, number)) = plain.port_name(port).split_once(" #") {
+            let ends = ends.replace("->", "-");
+            assert_eq!(slowed(&format!("{ends} #{number}")), [port as usize / 2], "{ends} {number}");
+            several = Some(ends);
+        }
+    }
+    let ends = several.expect("there are parallel cables");
+    let cables = slowed(&ends).len();
+    let wrong = |name: &str| error(&format!("{dragonfly}[links.named.\"{name}\"]\nlatency = \"1 ns\""));
+    let message = format!("there are {cables} cables, `{ends} #1` to `{ends} #{cables}`");
+    for number in [0, cables + 1] {
+        assert!(
+            wrong(&format!("{ends} #{number}")).contains(&message),
+            "{}",
+            wrong(&format!("{ends} #{number}"))
+        );
+    }
+    let single = plain.link_name(fabricsim_units::LinkId(0));
+    let one = wrong(&format!("{single} #1"));
+    assert!(one.contains(&format!("there is one cable; did you mean `{single}`?")), "{one}");
+}
+
 /// One of several cables between two switches is named by its port, also in a fabric from a file, where numbers are those of the file.
 #[test]
 fn a_port_names_its_cable() {
