@@ -180,7 +180,7 @@ def _parallel(link: Mapping[str, Any]) -> list[dict[str, Any]]:
     where = f"from_networkx: the edge between {link['a']} and {link['b']}"
     count = link.get(CABLES, 1)
     if isinstance(count, bool) or count not in range(1, MOST_CABLES + 1):
-        raise InputError(f"{where}: cables = {count!r}: must be 1 to {MOST_CABLES}")
+        raise InputError(f"{where}: cables = {count!r}: must be a whole number from 1 to {MOST_CABLES}")
     if count > 1 and {"a_port", "b_port"} & set(link):
         raise InputError(f"{where}: {count} cables cannot share a port: give each an edge of a multigraph")
     return [{key: value for key, value in link.items() if key != CABLES}] * int(count)

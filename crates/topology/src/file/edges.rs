@@ -128,11 +128,8 @@ const MAX_CABLES: u32 = 1024;
 
 /// The number of parallel cables of an edge between these ends, from its text.
 pub(super) fn cables(text: &str) -> Result<u32, String> {
-    let cables = value(CABLES, text)?;
-    if !(1..=MAX_CABLES).contains(&cables) {
-        return Err(format!("{CABLES} = {cables}: must be 1 to {MAX_CABLES}"));
-    }
-    Ok(cables)
+    let allowed = text.parse().ok().filter(|cables| (1..=MAX_CABLES).contains(cables));
+    allowed.ok_or_else(|| format!("{CABLES} = {text}: must be a whole number from 1 to {MAX_CABLES}"))
 }
 
 /// Parallel cables share no port.
