@@ -56,7 +56,8 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
             queue_pairs: prepared.experiment.queue_pairs.is_some().then(|| queue_pairs::counts(&pairs)),
             ..measured
         };
-        let (report, names) = report(session.into_engine(), &prepared, &measured);
+        let (mut report, names) = report(session.into_engine(), &prepared, &measured);
+        lost::name_losses(&mut report.summary.hosts, totals.lost.total());
         let silence = watch
             .is_silent
             .then(|| format!("stalled: {} packets in flight, no cyclic dependency", totals.in_flight));

@@ -1,6 +1,7 @@
 //! Warnings for lost messages for which others wait for ever, since nothing retransmits them.
 
 use fabricsim_engine::{Engine, Prepared};
+use fabricsim_measure::HostsSummary;
 use fabricsim_model::Observer;
 use fabricsim_spec::{Injection, OrderingMode};
 use fabricsim_workload::{StreamInfo, StreamKind};
@@ -58,6 +59,14 @@ fn warning(streams: &[(&str, u64)], consequence: &str) -> Option<String> {
          faults.waiting = \"hold\", [transport] or [queue_pairs]",
         named.collect::<Vec<_>>().join(", ")
     ))
+}
+
+/// Adds lost packets to the reason for which a run counts as saturated: they were offered, and not accepted.
+pub(crate) fn name_losses(summary: &mut HostsSummary, lost: u64) {
+    if let Some(reason) = summary.saturation.as_mut().filter(|_| lost > 0) {
+        let text = format!("; {lost} packets were lost, and count as not accepted");
+        reason.push_str(&text);
+    }
 }
 
 #[cfg(test)]

@@ -193,9 +193,8 @@ impl Collector for Hosts {
         let saturated = accepted_gbps < SATURATED * offered_gbps;
         let reason = || {
             let percent = 100.0 * SATURATED;
-            format!(
-                "accepts {accepted_gbps:.4} Gb/s of {offered_gbps:.4} Gb/s offered: less than {percent} %"
-            )
+            let (accepted, offered) = (four_digits(accepted_gbps), four_digits(offered_gbps));
+            format!("accepts {accepted} Gb/s of {offered} Gb/s offered: less than {percent} %")
         };
         HostsSummary {
             offered_load: offered_gbps / capacity,
@@ -208,4 +207,9 @@ impl Collector for Hosts {
             saturation: saturated.then(reason),
         }
     }
+}
+/// A positive number with four digits, or more before the point.
+fn four_digits(value: f64) -> String {
+    let before = value.abs().max(1e-9).log10().floor() as i32;
+    format!("{value:.*}", (3 - before).clamp(0, 9) as usize)
 }
