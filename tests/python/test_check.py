@@ -50,6 +50,18 @@ def test_mistakes_on_the_command_line_count(command: Command, tmp_path: Path) ->
     assert ran.err.count("set on top of the file") == 2
 
 
+def test_mistakes_that_only_the_network_shows_are_told_at_once(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "e.toml").write_text(SMALL)
+    setting = ("--set", 'traffic.0.sources=["H9"]', "--set", 'groups.victims=["H8"]')
+    routing = ("--set", "routing.algorithm=par-6/2")
+    ran = command("check", "e.toml", *setting, *routing)
+    lines = ran.err.strip().splitlines()
+    assert (ran.code, len(lines)) == (2, 3), ran.err
+    for part in ("routing.algorithm", "groups.victims: ", "traffic.0.sources: "):
+        assert part in ran.err
+    assert ran.err.count('hosts have names like "H(0,0).0"') == 2
+
+
 def test_a_mistake_of_the_network_is_told_as_before(command: Command, tmp_path: Path) -> None:
     (tmp_path / "e.toml").write_text(SMALL)
     setting = ("--set", "traffic.0.pattern=transpose", "--set", "topology.mesh.dimensions=[2, 3]")

@@ -1,5 +1,7 @@
 //! Construction and validation of all parts of a run from an experiment.
 
+mod mistakes;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -141,6 +143,11 @@ impl Prepared {
             cores: 1,
             processes: 1,
         })
+    }
+
+    /// What only the network shows to be wrong in an experiment, all at once; see [`mistakes::mistakes`].
+    pub fn mistakes(experiment: (&Experiment, &Path, &str), size_check: SizeCheck<'_>) -> Vec<PrepareError> {
+        mistakes::mistakes(experiment, size_check)
     }
 
     /// Gives hosts adapters for programs that use verbs. Their packets are a stream of its own, named `verbs`.

@@ -88,7 +88,10 @@ fn check(py: Python<'_>, text: &str, file: &str, base: &str, overrides: Override
     py.detach(|| {
         let prepared = prepare(text, file, base, &overrides).map_err(|first| {
             let all = fabricsim_spec::mistakes(text, file, &overrides);
-            let lines: Vec<String> = all.iter().map(ToString::to_string).collect();
+            let mut lines: Vec<String> = all.iter().map(ToString::to_string).collect();
+            if lines.is_empty() {
+                lines = network_mistakes(text, file, base, &overrides);
+            }
             if lines.len() > 1 { bad_input(lines.join("\n")) } else { first }
         })?;
         let located = |error: fabricsim_spec::SpecError| bad_input(error.located(text, &overrides));
@@ -96,6 +99,15 @@ fn check(py: Python<'_>, text: &str, file: &str, base: &str, overrides: Override
         simulation::check_packets(&prepared, file).map_err(located)?;
         serde_json::to_string(&prepared.experiment).map_err(bad_input)
     })
+}
+
+/// What only the network shows to be wrong in an experiment, a line for each mistake.
+fn network_mistakes(text: &str, file: &str, base: &str, overrides: &Overrides) -> Vec<String> {
+    let Ok(experiment) = fabricsim_spec::read(text, file, overrides) else { return Vec::new() };
+    let links = simulation::LinkMemory::new(&experiment, None, None);
+    let check = |count| links.refuses(count);
+    let all = Prepared::mistakes((&experiment, Path::new(base), file), &check);
+    all.into_iter().map(|error| error.located(text, overrides).to_string()).collect()
 }
 
 /// Warnings about settings of an experiment that are allowed and probably not intended, a text for each. Builds the

@@ -35,10 +35,14 @@ pub fn mistakes(text: &str, file: &str, overrides: &[(String, String)]) -> Vec<S
             Err(wrong) => wrong,
         };
         // What follows from a value that is left out is not a mistake: more is left out.
-        let missing = error.message.starts_with("missing field");
-        let follows = !left_out.is_empty() && (missing || left_out.iter().any(|out| out.starts_with(&key)));
+        let missing = quoted(&error.message, "missing field `").map(str::to_owned);
+        let place: Vec<String> = key.iter().cloned().chain(missing.clone()).collect();
+        let follows = left_out.iter().any(|out| out.starts_with(&place));
         if !follows {
             found.push(error);
+        }
+        if missing.is_some_and(|field| supply(&mut table, &key, &field)) {
+            continue;
         }
         if !leave_out(&mut table, &key) {
             // The rest cannot be read without what is missing, but numbers can be compared with the ranges of their fields.
@@ -58,7 +62,7 @@ fn next(table: &toml::Table, text: &str, file: &str) -> Result<Experiment, (Spec
     serde_path_to_error::deserialize(table.clone()).map_err(|error| {
         let at = at_path(&error, text, file);
         let mut key = at.key.as_deref().map_or_else(Vec::new, |key| split_key(key).unwrap_or_default());
-        if let Some(name) = unknown(error.inner().message())
+        if let Some(name) = quoted(error.inner().message(), "unknown field `")
             && key.last().is_none_or(|last| last != name)
         {
             key.push(name.to_owned());
@@ -67,9 +71,27 @@ fn next(table: &toml::Table, text: &str, file: &str) -> Result<Experiment, (Spec
     })
 }
 
-/// The name in "unknown field `name`".
-fn unknown(message: &str) -> Option<&str> {
-    message.strip_prefix("unknown field `")?.split('`').next()
+/// The name after `begin` in "unknown field `name`".
+fn quoted<'a>(message: &'a str, begin: &str) -> Option<&'a str> {
+    message.strip_prefix(begin)?.split('`').next()
+}
+
+/// Gives a required field a value with which the search can go on. False if it has none here, or there is no such table.
+fn supply(table: &mut toml::Table, key: &[String], field: &str) -> bool {
+    let value = match field {
+        "topology" => "{ single-switch = { hosts = 2 } }",
+        "run" => "{ duration = '1 us' }",
+        "duration" => "'1 us'",
+        "pattern" => "'uniform'",
+        "message" => "'1 B'",
+        "program" => "{ barrier = {} }",
+        _ => return false,
+    };
+    let value =
+        toml::from_str::<toml::Table>(&format!("value = {value}")).ok().and_then(|mut of| of.remove("value"));
+    let Some((within, value)) = table_at(table, key).zip(value) else { return false };
+    within.insert(field.to_owned(), value);
+    true
 }
 
 /// Removes the value at a key, or the list that it is in, so that the numbers of other entries stay. False if there is none.
@@ -132,11 +154,36 @@ duration = "1 ms"
         mistakes(text, "a.toml", overrides).iter().map(ToString::to_string).collect()
     }
 
+    /// What is required and missing does not hide other mistakes.
+    #[test]
+    fn missing_fields_are_listed_with_others() {
+        let found = told(
+            "[[traffic]]\nload = 0.1\n[[traffic]]\nlaod = 1\npattern = \"uniform\"\n[switch]\nvirtual_lanes = 99\n",
+            &[],
+        );
+        for part in [
+            "`topology`",
+            "`run`",
+            "traffic.0: missing field `pattern`",
+            "traffic.1: missing field `message`",
+            "`laod`",
+            "virtual_lanes",
+        ] {
+            assert!(found.iter().any(|line| line.contains(part)), "{part}: {found:#?}");
+        }
+        assert_eq!(found.len(), 7, "{found:#?}");
+        assert_eq!(told("", &[]).len(), 2);
+    }
+
     #[test]
     fn all_are_listed_with_their_lines() {
         let found = told(WRONG, &[]);
         let places: Vec<&str> = found.iter().map(|line| line.split(": ").next().unwrap()).collect();
-        assert_eq!(places, ["a.toml:6", "a.toml:7", "a.toml:10", "a.toml:14", "a.toml:19"], "{found:#?}");
+        assert_eq!(
+            places,
+            ["a.toml:6", "a.toml:7", "a.toml:10", "a.toml:14", "a.toml:15", "a.toml:18", "a.toml:19"],
+            "{found:#?}"
+        );
         assert!(found[3].contains("did you mean `load`?"), "{found:#?}");
     }
 
@@ -185,7 +232,7 @@ duration = "1 ms"
         let set =
             [("run.duration".to_owned(), "soon".to_owned()), ("traffic.7.load".to_owned(), "1".to_owned())];
         let found = told(
-            "[topology.mesh]\ndimensions = [2, 2]\n[[traffic]]\npattern = 'uniform'\n[run]\nduration = '1 ms'\n",
+            "[topology.mesh]\ndimensions = [2, 2]\n[[traffic]]\npattern = 'uniform'\nmessage = '1 KiB'\n[run]\nduration = '1 ms'\n",
             &set,
         );
         assert_eq!(found.len(), 2, "{found:#?}");

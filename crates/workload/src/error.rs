@@ -23,12 +23,12 @@ impl From<WorkloadError> for SpecError {
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum Problem {
     /// A name that is neither a host nor a group.
-    #[error("\"{written}\" is neither a host nor a group{}", hint(.nearest.as_deref()))]
+    #[error("\"{written}\" is neither a host nor a group; {known}")]
     UnknownName {
         /// Text that was written.
         written: String,
-        /// The most similar host or group.
-        nearest: Option<String>,
+        /// The most similar host or group, else the name of the first host, in words.
+        known: String,
     },
     /// A pattern without a match.
     #[error("no host matches \"{pattern}\"; hosts have names like \"{example}\"")]
@@ -266,10 +266,6 @@ pub enum Problem {
     /// An inconsistent description of the hosts.
     #[error("the description of the hosts is inconsistent: {0}")]
     Hosts(&'static str),
-}
-
-fn hint(nearest: Option<&str>) -> String {
-    nearest.map_or_else(String::new, |name| format!("; did you mean \"{name}\"?"))
 }
 
 /// `[4, 4]` as "4 x 4 = 16".

@@ -104,9 +104,14 @@ impl<'a> Selector<'a> {
             } else if let Some(&host) = self.numbers.get(item.as_str()) {
                 into.add(host);
             } else {
-                let known = self.groups.keys().chain(self.names).map(String::as_str);
-                let nearest = nearest(item, known).map(str::to_owned);
-                return Err(self.error(key, Problem::UnknownName { written: item.clone(), nearest }));
+                let names = self.groups.keys().chain(self.names).map(String::as_str);
+                let known = match (nearest(item, names), self.names.first()) {
+                    (Some(name), _) => format!("did you mean \"{name}\"?"),
+                    (None, first) => {
+                        format!("hosts have names like \"{}\"", first.map_or("", String::as_str))
+                    }
+                };
+                return Err(self.error(key, Problem::UnknownName { written: item.clone(), known }));
             }
         }
         Ok(())
