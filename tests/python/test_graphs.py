@@ -125,7 +125,8 @@ def test_cables_of_networkx_are_those_of_tables() -> None:
     assert sum({link["a"], link["b"]} == {"A", "B"} for link in found["link"]) == 3
     for wrong in (0, 1025, 1.5, True, "2"):
         graph.edges["A", "B"]["cables"] = wrong
-        with pytest.raises(fs.InputError, match=f"between A and B: cables = {wrong!r}: must be a whole number from 1 to 1024"):
+        message = f"between A and B: cables = {wrong!r}: must be a whole number from 1 to 1024"
+        with pytest.raises(fs.InputError, match=message):
             fs.Topology.from_networkx(graph)
     graph.edges["A", "B"].update(cables=2, a_port=0)
     with pytest.raises(fs.InputError, match="2 cables cannot share a port"):

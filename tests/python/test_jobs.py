@@ -65,7 +65,7 @@ def test_a_job_that_waits_for_lost_packets_needs_no_longer_run() -> None:
     failed = barrier().with_values({"faults": {"plan": [{"link": "S0-H1", "at": "1 ps", "until": "1 us"}]}})
     run = fs.run(failed)
     assert run.summary["invariants.dropped"] > 0
-    (warning,) = (text for text in run.summary["warnings"] if "jobs.meet has lost" in text)
+    (warning,) = (text for text in run.manifest["summary"]["warnings"] if "jobs.meet has lost" in text)
     assert "nothing retransmits them: the ranks that need their messages wait for ever" in warning
     assert "ranks wait for lost packets (see the warning)" in shown(run)
     assert "longer run.duration" not in shown(run)

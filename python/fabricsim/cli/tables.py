@@ -88,7 +88,7 @@ def _print_jobs(result: Result, console: Console) -> None:
 
 
 def _cure(job: str, warnings: Iterable[str]) -> str:
-    """Remedy for a job that is not done: more time does not help ranks that wait for lost packets, of which the run has warned."""
+    """Remedy for a job that is not done: more time does not help ranks that wait for lost packets."""
     lost = [text.replace('"', "") for text in warnings if "jobs." in text and "nothing retransmits" in text]
     if any(f"jobs.{job} " in text or "others have lost some" in text for text in lost):
         return "; ranks wait for lost packets (see the warning)"

@@ -129,8 +129,9 @@ class Measure:
     congestion_interval: str | None = None
     """Interval between samples of congestion trees; by default a hundredth of `run.duration` (a 25th where
     directions of links have more than 524288 lanes in all), and in a drain that lasts longer than that a
-    hundredth of its time so far. With fewer than 20 samples in the measurement no times are computed from
-    them. Range: above 0.
+    hundredth of its time so far. A run that may end early, with its jobs or in its steady state, begins with
+    a 64th of that (a 16th), which doubles after 40 samples and then after every 20. With fewer than 20
+    samples in the measurement no times are computed from them. Range: above 0.
     """
     router_counters: bool | None = None
     """Performance counters of every port of every switch, as the SeaStar router has them (Abts & Weisser,
