@@ -390,16 +390,3 @@ def test_an_end_accepts_once_and_creates_a_queue_pair_if_it_has_none() -> None:
 
     run = fs.verbs.run(None, {"H0": client, "H1": server})
     assert run.values == {"H0": b"12345678", "H1": ["accept: the request was accepted already"] * 2}
-
-
-def test_a_service_has_one_listener() -> None:
-    def program(ctx: v.Context) -> int:
-        listeners = [cm.CMID(ctx) for _ in range(2)]
-        for listener in listeners:
-            listener.bind_addr(cm.AddrInfo(service=5))
-        listeners[0].listen()
-        with pytest.raises(v.PyverbsRDMAError, match="is listened on already") as busy:
-            listeners[1].listen()
-        return busy.value.error_code
-
-    assert v.run(None, {"H0": program}).values["H0"] == errno.EADDRINUSE

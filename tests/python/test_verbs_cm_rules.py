@@ -97,3 +97,16 @@ def test_numbers_of_reads_are_checked(name: str, value: int) -> None:
         v.run(None, {"H0": _client(lambda end: None, param)})
     assert isinstance(caught.value.__cause__, v.PyverbsRDMAError)
     assert caught.value.__cause__.errno == errno.EINVAL
+
+
+def test_a_service_has_one_listener() -> None:
+    def program(ctx: v.Context) -> int:
+        listeners = [cm.CMID(ctx) for _ in range(2)]
+        for listener in listeners:
+            listener.bind_addr(cm.AddrInfo(service=5))
+        listeners[0].listen()
+        with pytest.raises(v.PyverbsRDMAError, match="is listened on already") as busy:
+            listeners[1].listen()
+        return busy.value.error_code
+
+    assert v.run(None, {"H0": program}).values["H0"] == errno.EADDRINUSE
