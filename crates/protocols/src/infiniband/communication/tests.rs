@@ -242,7 +242,7 @@ fn calls_need_their_state() {
     let [a, _] = two.connected();
     let error = two.ends[0].accept(a, Rep::default(), &mut two.outs[0]).unwrap_err();
     assert_eq!(error, CmError::State(a.0, CmState::Established, "REQ Rcvd"));
-    assert_eq!(error.to_string(), "connection 100 is in the state Established: must be ReqReceived");
+    assert_eq!(error.to_string(), "connection 100 is in the state Established: must be REQ Rcvd");
     let error = two.ends[0].disconnect(CommId(5), &mut two.outs[0]).unwrap_err();
     assert_eq!(error.to_string(), "there is no connection 5");
 }
