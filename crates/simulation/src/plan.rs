@@ -372,6 +372,10 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
             return false;
         }
         let Some(end) = self.jobs.end(&mut self.session) else { return false };
+        // The end of computing that nothing follows is known when it begins.
+        if end > self.session.now() {
+            return false;
+        }
         let now = self.session.engine_mut().end_at(end);
         if let Some((from, to)) = self.window {
             self.close(to.min(now.max(from)));

@@ -114,6 +114,19 @@ fn an_fft_computes_between_its_transposes() {
     assert_eq!(found, 3.0 * (7.0 * (256.0 + NETWORK_NS) + 7000.0));
 }
 
+/// Whether and when a run looks at congestion changes nothing: also not its end, if it looks while the last ranks compute.
+#[test]
+fn looks_do_not_end_a_job() {
+    let program = "{ fft = { elements = 1024, compute = '7 us' } }";
+    let expected = of_job(program, 8, &[]);
+    for interval in ["\"317 ns\"", "\"3125 ns\"", "\"10 us\"", "\"1 ms\""] {
+        let found = of_job(program, 8, &[("measure.congestion_interval", interval)]);
+        assert_eq!((found.end, found.totals), (expected.end, expected.totals), "{interval}");
+        assert_eq!(job(&found), job(&expected), "{interval}");
+        assert_eq!(found.summary.hosts, expected.summary.hosts, "{interval}");
+    }
+}
+
 #[test]
 fn neighbours_are_told_one_after_the_other() {
     // Four messages leave in a row; the last one's arrival, and its computing.
