@@ -187,8 +187,11 @@ pub(crate) fn first_routes(
     }
     let is_by_tables = matches!(router, Router::LookUpTables(_));
     if is_by_tables || check_reroutes(experiment, graph, &router, file).is_err() {
-        let message = "the routing algorithm does not find routes around failed switches: set `routing.algorithm` to \"shortest-path\" with \
-                       `lane_policy = \"hops\"`, or to \"opensm\"";
+        let message = format!(
+            "routing.algorithm = \"{}\" does not find routes around failed switches: set it to \"shortest-path\" with `lane_policy = \"hops\"`, \
+             or to \"opensm\"",
+            fabricsim_spec::name(&experiment.routing.algorithm)
+        );
         return Err(SpecError::at_key(file, "switches.failed", message));
     }
     let failed = failed_at_start(experiment, graph, file)?;

@@ -39,8 +39,8 @@ pub struct Demands {
 pub enum DemandsError {
     /// No entry, or no source that sends.
     #[error(
-        "{file}: traffic: no host sends anything: there is nothing to bound; add a [[traffic]] entry (responses and jobs \
-         follow from other messages and have no bound of their own)"
+        "{file}: traffic: no host sends anything: there is nothing to bound; add a [[traffic]] entry (responses follow \
+         from other messages and have no bound; of jobs `fabricsim bound` and `fs.job_bounds` give the least times)"
     )]
     NoTraffic {
         /// The experiment.

@@ -43,8 +43,11 @@ pub(super) fn read(text: &str, file: &str) -> Result<Edges, SpecError> {
 fn columns(header: &StringRecord) -> Result<Vec<Column>, String> {
     let pair = ENDS.into_iter().find(|pair| pair.iter().all(|name| header.iter().any(|cell| cell == *name)));
     let Some(pair) = pair else {
-        let near =
-            header.iter().next().map(|cell| hint(cell, ENDS.into_iter().flatten())).unwrap_or_default();
+        let first = header.iter().next().unwrap_or_default();
+        let near = match [';', '\t'].into_iter().find(|&other| header.len() == 1 && first.contains(other)) {
+            Some(_) => "; columns are separated by commas".to_owned(),
+            None => hint(first, ENDS.into_iter().flatten()),
+        };
         return Err(format!(
             "the first line names the columns, and two of them must be `a` and `b`, `source` and `target`, or `from` and `to`{near}"
         ));
@@ -74,7 +77,8 @@ fn columns(header: &StringRecord) -> Result<Vec<Column>, String> {
 /// The link of a line, and the number of its cables.
 fn link(record: &StringRecord, columns: &[Column], line: usize) -> Result<(DraftLink, u32), String> {
     if record.len() != columns.len() {
-        return Err(format!("{} cells: the first line has {} columns", record.len(), columns.len()));
+        let plural = if record.len() == 1 { "" } else { "s" };
+        return Err(format!("{} cell{plural}: the first line has {} columns", record.len(), columns.len()));
     }
     let mut ends = [(); 2].map(|()| DraftEnd { node: String::new(), port: None });
     let mut given = LinkOverride::default();
@@ -110,7 +114,8 @@ fn line_of(text: &str, position: Option<&Position>) -> usize {
 fn wording(error: &csv::Error) -> String {
     match error.kind() {
         ErrorKind::UnequalLengths { expected_len, len, .. } => {
-            format!("{len} cells: the first line has {expected_len} columns")
+            let plural = if *len == 1 { "" } else { "s" };
+            format!("{len} cell{plural}: the first line has {expected_len} columns")
         }
         _ => format!("this is no table: {error}"),
     }

@@ -84,6 +84,8 @@ fn what_is_wrong_in_a_table_is_named() {
     let ring = "a,b\nA,B\nB,C\nC,A\n";
     assert!(failure(ring, Format::Csv).contains("no node has one link only"));
     assert!(failure("", Format::Csv).contains("the first line names the columns"));
+    assert!(failure("a;b\nA;B\n", Format::Csv).contains("columns are separated by commas"));
+    assert!(failure("a,b\nA\n", Format::Csv).contains("graph:2: 1 cell: the first line has 2 columns"));
     assert!(failure("a,b\nA,B\n", Format::Csv).contains("no host or no switch"));
     let ports = "a,b,a_port,cables\nA,B,1,2\n";
     assert!(failure(ports, Format::Csv).contains("2 cables cannot share a port"));
