@@ -77,7 +77,8 @@ fn switches_that_cannot_be_gone_around_are_refused() {
     ];
     let message = refused(&fixed);
     assert!(
-        message.contains("switches.failed: the routing algorithm does not find routes around"),
+        message
+            .contains("switches.failed: routing.algorithm = \"dimension-order\" does not find routes around"),
         "{message}"
     );
     let job = [
