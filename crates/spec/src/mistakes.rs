@@ -184,8 +184,8 @@ duration = "1 ms"
         let lists = ["traffic", "jobs", "partitions", "multicast_groups", "adapter.costs"];
         let tables =
             ["topology", "run", "tune", "sweep", "queue_pairs", "subnet_manager", "mpi", "run.steady_state"];
-        let entries: String = lists.iter().map(|list| format!("[[{list}]]\n")).collect();
-        let rest: String = tables.iter().map(|table| format!("[{table}]\n")).collect();
+        let entries = lists.map(|list| format!("[[{list}]]\n")).concat();
+        let rest = tables.map(|table| format!("[{table}]\n")).concat();
         assert!(!told(&(entries + &rest), &[]).is_empty());
         for program in ["all-reduce", "all-to-all-v", "sequence", "training", "fft", "shift", "broadcast"] {
             let job = format!(
