@@ -111,16 +111,9 @@ impl Prepared {
         begin(BuildStep::Topology)?;
         let graph = fabricsim_topology::build_checked(&experiment, base, file, size_check)?;
         fabricsim_topology::validate(&graph, &experiment, file)?;
-        crate::congestion::check(&experiment, &graph, file)?;
-        crate::flow_control::check(&experiment, &graph, file)?;
-        crate::pause::check(&experiment, &graph, file)?;
-        crate::path_mtu::check(&experiment, &graph, file)?;
-        crate::adapter::check_queue_pairs(&experiment, graph.hosts.len(), file)?;
-        AgingBuilder::new(&experiment, &graph, file)?;
+        parts_of_fabric(&experiment, &graph, file).collect::<Result<(), SpecError>>()?;
         begin(BuildStep::Routing)?;
-        let router = fabricsim_routing::build(&experiment, &graph, base, file)?;
-        let router = with_lanes(&experiment, &graph, router, file)?;
-        let router = Arc::new(first_routes(&experiment, &graph, router, file)?);
+        let router = routes((&experiment, base, file), &graph)?;
         begin(BuildStep::Workload)?;
         let mut workload = fabricsim_workload::build(&experiment, &hosts(&graph), file)?;
         leave_out_failed(&experiment, &graph, &mut workload, file)?;
@@ -145,7 +138,8 @@ impl Prepared {
         })
     }
 
-    /// What only the network shows to be wrong in an experiment, all at once; see [`mistakes::mistakes`].
+    /// What only the network shows to be wrong in an experiment that [`fabricsim_spec::check`] accepts: of its topology; where that is right, the first
+    /// mistake of each part of the fabric, of its routing, and of each entry of its traffic, group and job.
     pub fn mistakes(experiment: (&Experiment, &Path, &str), size_check: SizeCheck<'_>) -> Vec<PrepareError> {
         mistakes::mistakes(experiment, size_check)
     }
@@ -230,6 +224,36 @@ impl Prepared {
         let groups: Vec<Participants<'_>> = self.workload.groups.iter().map(participants).collect();
         check_with_multicast(&self.router, &self.graph, (&self.multicast, &groups), &classes)
     }
+}
+
+/// A check of a part of the fabric; the text is the name of the file.
+type Check = fn(&Experiment, &Graph, &str) -> Result<(), SpecError>;
+
+/// The checks of parts of the fabric, one after the other.
+fn parts_of_fabric<'a>(
+    experiment: &'a Experiment,
+    graph: &'a Graph,
+    file: &'a str,
+) -> impl Iterator<Item = Result<(), SpecError>> + 'a {
+    let checks: [Check; 6] = [
+        crate::congestion::check,
+        crate::flow_control::check,
+        crate::pause::check,
+        crate::path_mtu::check,
+        |experiment, graph, file| crate::adapter::check_queue_pairs(experiment, graph.hosts.len(), file),
+        |experiment, graph, file| AgingBuilder::new(experiment, graph, file).map(|_| ()),
+    ];
+    checks.into_iter().map(move |check| check(experiment, graph, file))
+}
+
+/// The routes of the start.
+fn routes(
+    (experiment, base, file): (&Experiment, &Path, &str),
+    graph: &Graph,
+) -> Result<Arc<Router>, PrepareError> {
+    let router = fabricsim_routing::build(experiment, graph, base, file)?;
+    let router = with_lanes(experiment, graph, router, file)?;
+    Ok(Arc::new(first_routes(experiment, graph, router, file)?))
 }
 
 /// Forwarding tables of multicast groups without failed links.
