@@ -72,7 +72,9 @@ impl Subnet {
     fn nearest(&self, name: &str) -> Option<&str> {
         let lower = name.to_lowercase();
         let allowed = 2.max(name.len() / 3);
-        let near = self.ids().map(|(_, node)| node.description.as_str()).filter_map(|known| {
+        let known = self.ids().map(|(_, node)| node.description.as_str());
+        // Comparing takes the product of the lengths.
+        let near = known.filter(|known| known.len().abs_diff(name.len()) <= allowed).filter_map(|known| {
             let distance = strsim::damerau_levenshtein(&lower, &known.to_lowercase());
             (distance <= allowed).then_some((distance, known))
         });
