@@ -19,7 +19,7 @@ from fabricsim.mpi import MPI
 from fabricsim.mpi.networks.fabric import FabricNetwork
 from fabricsim.plots import draw
 from fabricsim.plots.ranks import _KINDS
-from fabricsim.ranks import RankReport, write_perfetto
+from fabricsim.ranks import RankReport, write_paraver, write_perfetto
 from fabricsim.ranks.causes import CAUSES
 from fabricsim.ranks.packets import operations_of
 
@@ -237,3 +237,51 @@ def test_options_of_the_command_line(file: Path, tmp_path: Path) -> None:
     assert "packet_hops" not in run(*on_fabric).output
     with pytest.raises(fs.InputError, match="--compute-scale: only with --compute measured"):
         run("--compute-scale", "2")
+
+
+def paraver(file: Path, target: Path) -> tuple[Any, list[str], list[list[int]]]:
+    """A run, and head and records of its trace."""
+    place = FabricNetwork(file, packets=True)
+    run: Any = fs.mpi.run(shift({0: 2, 1: 2}), 4, place, report=True)
+    hops = run.result.table("packet_hops")
+    written, *_ = write_paraver(run.report.log, target, place.log(), hops=hops)
+    head, *lines = written.read_text().splitlines()
+    return run, head.split(":"), [[int(field) for field in line.split(":")] for line in lines]
+
+
+def test_paraver_has_links_and_lines_from_calls_to_packets(file: Path, tmp_path: Path) -> None:
+    run, head, records = paraver(file, tmp_path / "run.prv")
+    hops = run.result.table("packet_hops")
+    links = sorted(hops["link"].unique())
+    assert head[3] == f"5(1,1,1,1,{len(links)})"
+    assert head[4] == "2"
+    end = round(run.end_ns)
+    for number, link in enumerate(links, 1):
+        states = [record for record in records if record[0] == 1 and record[2:4] == [2, number]]
+        # Without gaps from the begin to the end, and busy as long as the link carried packets.
+        assert [state[5] for state in states] == [0, *(state[6] for state in states[:-1])]
+        assert states[-1][6] == end
+        of_link = hops[hops["link"] == link]
+        busy = sum(state[6] - state[5] for state in states if state[7] == 1)
+        assert busy == pytest.approx((of_link["end_ns"] - of_link["start_ns"]).sum(), abs=len(of_link))
+    assert all(record[1] == 4 + record[3] for record in records if record[0] == 1 and record[2] == 2)
+    # A line from the call, and one from link to link: as many as links crossed by packets with data.
+    lines = [record for record in records if record[0] == 3 and record[8] == 2]
+    data = hops[hops["kind"] == "data"]
+    assert len(lines) == len(data)
+    from_calls = [line for line in lines if line[2] == 1]
+    assert len(from_calls) == (data["hop"] == 0).sum()
+    calls = {rank.rank: rank.calls for rank in report_of(run).log.ranks}
+    for line in from_calls:
+        own = calls[line[3] - 1]
+        assert any(call.begin / 1000 - 1 <= line[5] <= call.end / 1000 + 1 for call in own)
+        assert line[5] <= line[11]
+    labels = (tmp_path / "run.row").read_text()
+    assert all(link in labels for link in links)
+    assert "LEVEL NODE SIZE 5" in labels
+
+
+def test_paraver_without_packets_has_ranks_only(file: Path, tmp_path: Path) -> None:
+    run: Any = fs.mpi.run(shift({0: 2}), 4, file, report=True)
+    written, *_ = write_paraver(run.report.log, tmp_path / "run.prv")
+    assert ":4(1,1,1,1):1:4(1:1,1:2,1:3,1:4),0" in written.read_text().splitlines()[0]

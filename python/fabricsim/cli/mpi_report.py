@@ -89,14 +89,14 @@ class Requested:
         if self.goal is not None:
             write_goal(report.log, self.goal, force=self.force)
             tell(f"written: {self.goal}")
+        hops = None if fabric is None else fabric.frames.get("packet_hops")
         if self.perfetto is not None:
-            hops = None if fabric is None else fabric.frames.get("packet_hops")
             write_perfetto(
                 report.log, self.perfetto, operations, waits=report.waits, hops=hops, force=self.force
             )
             tell(f"written: {self.perfetto}")
         if self.paraver is not None:
-            for file in write_paraver(report.log, self.paraver, force=self.force):
+            for file in write_paraver(report.log, self.paraver, operations, hops=hops, force=self.force):
                 tell(f"written: {file}")
         if self.out is not None:
             stored = report.store(self.out, fabric, name=name, force=self.force)

@@ -1,19 +1,23 @@
 """Trace of a run of ranks for Paraver: NAME.prv with the records, NAME.pcf with labels, NAME.row with names.
 
 Times are whole nanoseconds. Types and values of events, and states, are those of Extrae (BSC), so that Paraver's
-configurations for MPI apply. A rank is a task with one thread.
+configurations for MPI apply. A rank is a task with one thread. Where the run recorded packets, the links are tasks of
+a second application, and lines lead from calls to packets: see `paraver_links`.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from fabricsim.errors import InputError, StoreError
+from fabricsim.lazy import pandas as pd
 from fabricsim.ranks.causes import LATE_RECEIVER, LATE_SENDER, POLLING, TRANSFER, Part, parts
 from fabricsim.ranks.log import RankLog, RunLog
 from fabricsim.ranks.messages import messages_of
+from fabricsim.ranks.paraver_links import NODE, Links
 
 POINT_TO_POINT, COLLECTIVE, OTHER = 50000001, 50000002, 50000003
 _TITLES = {POINT_TO_POINT: "MPI Point-to-point", COLLECTIVE: "MPI Collective Comm", OTHER: "MPI Other"}
@@ -57,12 +61,21 @@ _RUNNING, _IN_CALL, _IDLE = 1, 15, 0
 _PS_IN_NS = 1000
 
 
-def write_paraver(log: RunLog, path: Path | str, *, force: bool = False) -> list[Path]:
+def write_paraver(
+    log: RunLog,
+    path: Path | str,
+    operations: Sequence[Mapping[str, Any]] | None = None,
+    *,
+    hops: pd.DataFrame | None = None,
+    force: bool = False,
+) -> list[Path]:
     """Writes the three files of a trace. Messages must be paired.
 
     Args:
         log: record of a complete run.
         path: NAME.prv.
+        operations: operations of verbs, as of `FabricNetwork.log`.
+        hops: table `packet_hops` of the fabric.
         force: True if files that exist are replaced.
 
     Returns:
@@ -76,7 +89,8 @@ def write_paraver(log: RunLog, path: Path | str, *, force: bool = False) -> list
     if target.suffix != ".prv":
         raise InputError(f"{path}: the name of a trace of Paraver must end in .prv")
     kinds = _Kinds(log)
-    texts = {".prv": _records(log, kinds), ".pcf": _labels(kinds), ".row": _rows(log)}
+    links = None if hops is None else Links(log, operations or (), hops)
+    texts = {".prv": _records(log, kinds, links), ".pcf": _labels(kinds), ".row": _rows(log, links)}
     files = [target.with_suffix(suffix) for suffix in texts]
     for file in files:
         if file.exists() and not force:
@@ -111,16 +125,30 @@ class _Kinds:
         return dict(sorted(found.items()))
 
 
-def _records(log: RunLog, kinds: _Kinds) -> Iterator[str]:
+def _head(log: RunLog, links: Links | None) -> str:
+    """Processors of each node, and node of each task."""
     ranks, hosts = len(log.ranks), _hosts(log)
     on_node = [0] * len(hosts)
     for rank in log.ranks:
         on_node[hosts[rank.host]] += 1
-    processors = ",".join(map(str, on_node))
     tasks = ",".join(f"1:{hosts[rank.host] + 1}" for rank in log.ranks)
-    yield (
-        f"#Paraver (01/01/2000 at 00:00):{_ns(log.end)}_ns:{len(hosts)}({processors}):1:{ranks}({tasks}),0"
+    applications = [f"{ranks}({tasks}),0"]
+    if links is not None:
+        on_node.append(len(links.names))
+        applications.append(links.application(len(on_node)))
+    processors = f"{len(on_node)}({','.join(map(str, on_node))})"
+    return ":".join(
+        [
+            f"#Paraver (01/01/2000 at 00:00):{_ns(log.end)}_ns",
+            processors,
+            str(len(applications)),
+            *applications,
+        ]
     )
+
+
+def _records(log: RunLog, kinds: _Kinds, links: Links | None) -> Iterator[str]:
+    yield _head(log, links)
     found: list[tuple[int, int, str]] = []
     waits: dict[int, list[Part]] = defaultdict(list)
     for part in parts(log):
@@ -142,6 +170,8 @@ def _records(log: RunLog, kinds: _Kinds) -> Iterator[str]:
         sender = f"{_place(send.rank)}:{begin}:{begin}"
         receiver = f"{_place(send.dest)}:{_ns(receive.posted)}:{end}"
         found.append((begin, 3, f"3:{sender}:{receiver}:{send.bytes}:{send.tag}"))
+    if links is not None:
+        found.extend(links.records(_ns(log.end)))
     found.sort(key=lambda one: one[:2])
     yield from (line for _, _, line in found)
 
@@ -204,10 +234,12 @@ def _labels(kinds: _Kinds) -> Iterable[str]:
             yield "0    Outside MPI"
 
 
-def _rows(log: RunLog) -> Iterable[str]:
-    ranks, hosts = len(log.ranks), _hosts(log)
-    yield f"LEVEL CPU SIZE {ranks}"
+def _rows(log: RunLog, links: Links | None) -> Iterable[str]:
+    names = [] if links is None else links.names
+    nodes = [*_hosts(log), *([NODE] if names else [])]
+    threads = [f"THREAD 1.{rank.rank + 1}.1" for rank in log.ranks] + names
+    yield f"LEVEL CPU SIZE {len(threads)}"
     yield from (f"{rank.rank + 1}.{rank.host}" for rank in log.ranks)
-    yield from ("", f"LEVEL NODE SIZE {len(hosts)}", *hosts)
-    yield from ("", f"LEVEL THREAD SIZE {ranks}")
-    yield from (f"THREAD 1.{rank.rank + 1}.1" for rank in log.ranks)
+    yield from (f"{len(log.ranks) + number}.{name}" for number, name in enumerate(names, 1))
+    yield from ("", f"LEVEL NODE SIZE {len(nodes)}", *nodes)
+    yield from ("", f"LEVEL THREAD SIZE {len(threads)}", *threads)
