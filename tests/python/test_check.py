@@ -62,6 +62,28 @@ def test_mistakes_that_only_the_network_shows_are_told_at_once(command: Command,
     assert ran.err.count('hosts have names like "H(0,0).0"') == 2
 
 
+def test_mistakes_of_failures_records_and_captures_are_told_beside_those_of_the_traffic(
+    command: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "e.toml").write_text(SMALL)
+    recorded = (
+        *("--set", 'measure.packets=["H(0,0).0 -> H9"]'),
+        *("--set", 'capture.links=["H9 -> *"]'),
+    )
+    others = (
+        *("--set", 'traffic.0.sources=["H9"]'),
+        *("--set", 'faults.plan=[{link="S(0,0)-S(9,9)", at="1 us"}]'),
+    )
+    ran = command("check", "e.toml", *others, *recorded)
+    lines = ran.err.strip().splitlines()
+    assert (ran.code, len(lines)) == (2, 4), ran.err
+    for part in ("traffic.0.sources: ", "faults.plan.0.link: ", "measure.packets.0: ", "capture.links"):
+        assert part in ran.err
+    ran = command("check", "e.toml", *recorded)
+    lines = ran.err.strip().splitlines()
+    assert (ran.code, len(lines)) == (2, 2), ran.err
+
+
 def test_a_mistake_of_the_network_is_told_as_before(command: Command, tmp_path: Path) -> None:
     (tmp_path / "e.toml").write_text(SMALL)
     setting = ("--set", "traffic.0.pattern=transpose", "--set", "topology.mesh.dimensions=[2, 3]")

@@ -117,10 +117,7 @@ impl Prepared {
         begin(BuildStep::Workload)?;
         let mut workload = fabricsim_workload::build(&experiment, &hosts(&graph), file)?;
         leave_out_failed(&experiment, &graph, &mut workload, file)?;
-        let mut subnet = SubnetPlan::new(&experiment, &graph, &workload.groups, file)?;
-        if let (Some(plan), Some(partitions)) = (&mut subnet, &workload.partitions) {
-            *plan = Arc::clone(plan).with_partitions((&experiment, &graph), partitions, file)?;
-        }
+        let subnet = subnet_plan(&experiment, &graph, &workload, file)?;
         let failed = failed_at_start(&experiment, &graph, file)?;
         let multicast = trees(&graph, &failed, &workload.groups);
         let faults = FaultPlan::new(&experiment, &graph, (&router, &workload.groups), file)?;
@@ -139,8 +136,12 @@ impl Prepared {
     }
 
     /// What only the network shows to be wrong in an experiment that [`fabricsim_spec::check`] accepts: of its topology; where that is right, the first
-    /// mistake of each part of the fabric, of its routing, and of each entry of its traffic, group and job.
-    pub fn mistakes(experiment: (&Experiment, &Path, &str), size_check: SizeCheck<'_>) -> Vec<PrepareError> {
+    /// mistake of each part of the fabric, of its routing, of each entry of its traffic, group and job, of its failures and of its subnet management. And
+    /// the experiment without these, if it can be built, to check what else depends on it; it is not to be run.
+    pub fn mistakes(
+        experiment: (&Experiment, &Path, &str),
+        size_check: SizeCheck<'_>,
+    ) -> (Vec<PrepareError>, Option<Self>) {
         mistakes::mistakes(experiment, size_check)
     }
 
@@ -254,6 +255,20 @@ fn routes(
     let router = fabricsim_routing::build(experiment, graph, base, file)?;
     let router = with_lanes(experiment, graph, router, file)?;
     Ok(Arc::new(first_routes(experiment, graph, router, file)?))
+}
+
+/// The subnet managers, if there are any.
+fn subnet_plan(
+    experiment: &Experiment,
+    graph: &Graph,
+    workload: &Workload,
+    file: &str,
+) -> Result<Option<Arc<SubnetPlan>>, SpecError> {
+    let plan = SubnetPlan::new(experiment, graph, &workload.groups, file)?;
+    match (plan, &workload.partitions) {
+        (Some(plan), Some(partitions)) => plan.with_partitions((experiment, graph), partitions, file).map(Some),
+        (plan, _) => Ok(plan),
+    }
 }
 
 /// Forwarding tables of multicast groups without failed links.

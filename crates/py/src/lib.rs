@@ -94,11 +94,22 @@ fn check(py: Python<'_>, text: &str, file: &str, base: &str, overrides: Override
             }
             if lines.len() > 1 { bad_input(lines.join("\n")) } else { first }
         })?;
-        let located = |error: fabricsim_spec::SpecError| bad_input(error.located(text, &overrides));
-        captures::plan(&prepared, file).map_err(located)?;
-        simulation::check_packets(&prepared, file).map_err(located)?;
+        let lines: Vec<String> =
+            recording_mistakes(&prepared, file).map(|error| error.located(text, &overrides).to_string()).collect();
+        if !lines.is_empty() {
+            return Err(bad_input(lines.join("\n")));
+        }
         serde_json::to_string(&prepared.experiment).map_err(bad_input)
     })
+}
+
+/// What is wrong in what a run is to record: its capture, and its packets hop by hop.
+fn recording_mistakes<'a>(
+    prepared: &'a Prepared,
+    file: &'a str,
+) -> impl Iterator<Item = fabricsim_spec::SpecError> + 'a {
+    let found = [captures::plan(prepared, file).err(), simulation::check_packets(prepared, file).err()];
+    found.into_iter().flatten()
 }
 
 /// What only the network shows to be wrong in an experiment, a line for each mistake.
@@ -106,7 +117,10 @@ fn network_mistakes(text: &str, file: &str, base: &str, overrides: &Overrides) -
     let Ok(experiment) = fabricsim_spec::read(text, file, overrides) else { return Vec::new() };
     let links = simulation::LinkMemory::new(&experiment, None, None);
     let check = |count| links.refuses(count);
-    let all = Prepared::mistakes((&experiment, Path::new(base), file), &check);
+    let (mut all, rest) = Prepared::mistakes((&experiment, Path::new(base), file), &check);
+    if let Some(rest) = rest {
+        all.extend(recording_mistakes(&rest, file).map(Into::into));
+    }
     all.into_iter().map(|error| error.located(text, overrides).to_string()).collect()
 }
 

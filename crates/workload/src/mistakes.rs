@@ -2,18 +2,25 @@
 
 use fabricsim_spec::{Experiment, Pattern};
 
-use crate::{Hosts, WorkloadError, build};
+use crate::{Hosts, Workload, WorkloadError, build};
 
 /// The most mistakes that are listed.
 const MOST: usize = 20;
 
-/// The mistakes that [`build`] finds, the first of each entry, group and job; empty if it finds none. What is wrong is replaced for the search for
-/// others by what is right everywhere, so that what follows from it alone is not listed.
-pub fn mistakes(experiment: &Experiment, hosts: &Hosts, file: &str) -> Vec<WorkloadError> {
+/// The mistakes that [`build`] finds, the first of each entry, group and job; none if it finds none. What is wrong is replaced for the search for
+/// others by what is right everywhere, so that what follows from it alone is not listed. The workload is the one with all that replaced, if there is one.
+pub fn mistakes(
+    experiment: &Experiment,
+    hosts: &Hosts,
+    file: &str,
+) -> (Vec<WorkloadError>, Option<Workload>) {
     let mut rest = experiment.clone();
     let mut found: Vec<WorkloadError> = Vec::new();
     while found.len() < MOST {
-        let Err(error) = build(&rest, hosts, file) else { break };
+        let error = match build(&rest, hosts, file) {
+            Ok(workload) => return (found, Some(workload)),
+            Err(error) => error,
+        };
         let part = part(&error.key);
         if found.iter().any(|before| self::part(&before.key) == part) {
             break;
@@ -24,7 +31,7 @@ pub fn mistakes(experiment: &Experiment, hosts: &Hosts, file: &str) -> Vec<Workl
             break;
         }
     }
-    found
+    (found, None)
 }
 
 /// The list or table that a key is in, and the entry: `("traffic", "0")`.
@@ -60,13 +67,16 @@ mod tests {
     use super::*;
     use crate::testing::{experiment, hosts};
 
-    fn told(text: &str) -> Vec<String> {
-        mistakes(&experiment(text), &hosts(4), "f.toml").iter().map(ToString::to_string).collect()
+    /// The lines, and the number of streams of the workload without the mistakes.
+    fn found(text: &str) -> (Vec<String>, Option<usize>) {
+        let (lines, workload) = mistakes(&experiment(text), &hosts(4), "f.toml");
+        let streams = workload.map(|workload| workload.streams.len());
+        (lines.iter().map(ToString::to_string).collect(), streams)
     }
 
     #[test]
     fn mistakes_of_all_entries_groups_and_jobs_are_listed() {
-        let found = told(
+        let (found, streams) = found(
             "
 groups.victims = ['H0', 'H99']
 [[traffic]]
@@ -94,13 +104,16 @@ program = { barrier = {} }
             ["groups.victims", "traffic.0.sources", "traffic.1.pattern.to", "jobs.0.hosts"],
             "{found:#?}"
         );
+        assert_eq!(streams, Some(4), "of all that is replaced");
     }
 
     #[test]
     fn right_traffic_has_none_and_an_entry_one() {
-        assert_eq!(told("[[traffic]]\npattern = 'uniform'\nload = 0.1\nmessage = '64 B'\n"), [""; 0]);
+        let right = "[[traffic]]\npattern = 'uniform'\nload = 0.1\nmessage = '64 B'\n";
+        assert_eq!(found(right), (vec![], Some(1)));
         let twice =
             "[[traffic]]\nsources = ['H7', 'H8']\npattern = { to = 'H9' }\nload = 0.1\nmessage = '64 B'\n";
-        assert_eq!(told(twice).len(), 1);
+        let (lines, streams) = found(twice);
+        assert_eq!((lines.len(), streams), (1, Some(1)));
     }
 }
