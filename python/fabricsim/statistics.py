@@ -12,6 +12,8 @@ from fabricsim.lazy import numpy as np
 
 CONFIDENCE = 0.95
 """Confidence of intervals, unless another is given."""
+FEWEST_REPETITIONS = 2
+"""One run has no interval."""
 MOST_SEEDS = 1000
 ROUNDING = 1e-12
 """Relative difference of two results that is none: sums of the same numbers in another order differ by less."""
@@ -85,9 +87,9 @@ def seeds_from(first: int, count: int) -> list[int]:
     Raises:
         InputError: there are fewer than two, or too many.
     """
-    if not 2 <= count <= MOST_SEEDS:
+    if not FEWEST_REPETITIONS <= count <= MOST_SEEDS:
         raise InputError(
-            f"seeds = {count}: must be 2 to {MOST_SEEDS:,}; an interval needs two repetitions or more, and one run has "
-            "none"
+            f"seeds = {count}: must be {FEWEST_REPETITIONS} to {MOST_SEEDS:,}; an interval needs two repetitions "
+            "or more, and one run has none"
         )
     return list(range(first, first + count))

@@ -109,12 +109,20 @@ def test_a_run_is_repeated_with_the_seeds_after_its_own(pair: Path, tmp_path: Pa
     ] < np.mean(singles)
 
 
-def test_one_clear_message_for_no_seeds(pair: Path, tmp_path: Path, command: Command) -> None:
-    for arguments in (["run"], ["sweep", "--vary", "traffic.all.load=0.1,0.2"]):
-        ran = command(arguments[0], pair, *arguments[1:], "--seeds", 0, "--out", tmp_path / "none")
-        assert (ran.code, ran.err.count("\n")) == (2, 1)
-        assert "seeds = 0: must be 2 to 1,000" in ran.err
-        assert not (tmp_path / "none").exists()
+@pytest.mark.parametrize("count", ["0", "1", "-3", "1001", "two", "1.5", ""])
+@pytest.mark.parametrize("name", ["run", "sweep", "compare"])
+def test_one_clear_message_for_wrong_numbers_of_seeds(
+    pair: Path, tmp_path: Path, command: Command, name: str, count: str
+) -> None:
+    given: dict[str, list[Any]] = {
+        "run": [pair],
+        "sweep": [pair, "--vary", "traffic.all.load=0.1,0.2"],
+        "compare": ["a", "b"],
+    }
+    ran = command(name, *given[name], "--seeds", count, "--out", tmp_path / "none.svg")
+    message = f"fabricsim: --seeds {count or repr(count)}: must be a whole number from 2 to 1,000\n"
+    assert (ran.code, ran.err) == (2, message)
+    assert not (tmp_path / "none.svg").exists()
 
 
 def test_points_of_a_sweep_are_repeated(pair: Path) -> None:

@@ -15,6 +15,7 @@ from fabricsim.cli.streams import is_unicode
 from fabricsim.errors import InputError
 from fabricsim.results import finite
 from fabricsim.spec import Experiment, parse_assignment
+from fabricsim.statistics import FEWEST_REPETITIONS, MOST_SEEDS
 from fabricsim.store import in_free_folder
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ Seeds = Annotated[
     typer.Option(
         "--seeds",
         metavar="N",
+        min=FEWEST_REPETITIONS,
+        max=MOST_SEEDS,
         help="Repeat with N seeds (the experiment's, and those after it): means with 95 % confidence intervals.",
     ),
 ]

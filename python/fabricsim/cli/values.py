@@ -1,13 +1,18 @@
 """Values of options that need no validator.
 
 typer builds one of pydantic for every option, also for those that are not given, which takes a tenth of a second. Here
-those that are absent, texts, paths and defaults are passed on without one; all others are typer's.
+those that are absent, texts, paths and defaults are passed on without one; all others are typer's. Numbers that
+it refuses have one message: the option, the value, and the numbers that are allowed.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+
+import typer
+
+from fabricsim.errors import InputError
 
 _CHECKED = ("exists", "resolve_path", "writable", "path_type", "parser")
 """Settings with which typer does more than to pass a text or a path on."""
@@ -43,9 +48,31 @@ class _Processing:
             and all(isinstance(one, str) for one in value)
         ):
             plain = [*value]
+        elif kind in (int, float):
+            return self._number(ctx, value, "whole number" if kind is int else "number")
         else:
             return self._original(ctx, value)
         return plain if option.callback is None else option.callback(ctx, option, plain)
+
+    def _number(self, ctx: Any, value: Any, what: str) -> Any:
+        """Returns the number that typer reads.
+
+        Raises:
+            InputError: it is none, or is out of range.
+        """
+        try:
+            return self._original(ctx, value)
+        except typer.BadParameter as error:
+            name = max(self._option.opts, key=len)
+            settings = self._option.type_descriptor.parameter_info
+            allowed = f"{what}{_range(settings.min, settings.max)}"
+            raise InputError(f"{name} {value or repr(value)}: must be a {allowed}") from error
+
+
+def _range(least: float | None, most: float | None) -> str:
+    if least is None:
+        return "" if most is None else f" of at most {most:,}"
+    return f" of at least {least:,}" if most is None else f" from {least:,} to {most:,}"
 
 
 def _kind(option: Any) -> Any:
