@@ -13,7 +13,6 @@ from picture_cases import study
 
 import fabricsim as fs
 from fabricsim import plots
-from fabricsim.plots.entities import entries_of, flow_names, totals_of_entries
 from fabricsim.plots.links import _bend
 from fabricsim.plots.theme import time_scale
 from fabricsim.plots.tuning import trials
@@ -47,70 +46,6 @@ def test_throughput_of_many_flows_shows_the_largest_and_the_mean_of_the_rest(res
     assert len(lines) == 13
     assert lines[-1].get_label() == "mean of 18 others"
     assert lines[-1].get_ydata() == [np.mean(range(18))]
-
-
-def many_flows(result: fs.Result, gbps: float, entries: tuple[str, ...]) -> fs.Result:
-    """40 flows with a packet of 1000 B, or more by `gbps`, in every eighth bin of 1 µs; the last bin is short."""
-    names = [f"H{n}" for n in range(40)]
-    rows = [
-        (1000.0 * bin, name, "H99", gbps if (bin + n) % 8 == 0 else 0.0)
-        for bin in range(40)
-        for n, name in enumerate(names)
-    ]
-    series = pd.DataFrame(rows, columns=["time_ns", "source", "destination", "gbps"])
-    packets = int(5 * gbps / 8)
-    flows = pd.DataFrame(
-        {
-            "source": names,
-            "destination": "H99",
-            "entry": [entries[n % len(entries)] for n in range(40)],
-            "packets": packets,
-            "bytes": 1000 * packets,
-        }
-    )
-    manifest = {**result.manifest, "summary": {**result.manifest["summary"], "simulated_s": 39.1e-6}}
-    return replace(result, manifest=manifest, frames={"series": series, "flows": flows})
-
-
-def test_flows_of_a_packet_now_and_then_are_summed_up_by_entry(result: fs.Result) -> None:
-    (axes,) = plots.throughput(many_flows(result, 8.0, ("even", "odd"))).axes
-    assert [line.get_label() for line in axes.lines] == ["even", "odd"]
-    for line in axes.lines:
-        # An eighth of 20 flows of 8 Gb/s, until the run ends.
-        assert np.asarray(line.get_ydata(), float).mean() == pytest.approx(20.0, rel=0.05)
-        assert np.asarray(line.get_xdata(), float)[-1] == pytest.approx(39.1)
-
-
-def test_totals_of_hosts_that_send_in_step_are_no_pulses(result: fs.Result) -> None:
-    run = many_flows(result, 8.0, ("even", "several"))
-    # All hosts send a packet of 1000 B in the same bin of 1 µs, in every eighth.
-    rows = [(1000.0 * bin, f"H{n}", "H99", 0.0 if bin % 8 else 8.0) for bin in range(160) for n in range(40)]
-    series = pd.DataFrame(rows, columns=["time_ns", "source", "destination", "gbps"])
-    hosts = pd.DataFrame({"host": ["H0"], "link_gbps": [4.0]})
-    summary = {**run.manifest["summary"], "simulated_s": 160e-6}
-    manifest = {**run.manifest, "summary": summary}
-    in_step = replace(run, manifest=manifest, frames={**run.frames, "series": series, "hosts": hosts})
-    (axes,) = plots.throughput(in_step).axes
-    assert [line.get_label() for line in axes.lines] == ["even", "several entries"]
-    for line in axes.lines:
-        assert np.asarray(line.get_ydata(), float) == pytest.approx(20.0, abs=2.0)
-
-
-def test_totals_have_the_names_of_the_entries_of_flows(result: fs.Result) -> None:
-    flows = many_flows(result, 8.0, ("even", "several")).frames["flows"]
-    names = flow_names(flows).tolist()
-    entries, totals = (
-        entries_of(flows, names),
-        totals_of_entries(pd.DataFrame([range(40)], columns=names), flows),
-    )
-    assert entries is not None
-    assert totals is not None
-    assert set(entries) == set(totals) == {"even", "several entries"}
-
-
-def test_flows_with_many_packets_are_lines_of_their_own(result: fs.Result) -> None:
-    (axes,) = plots.throughput(many_flows(result, 800.0, ("even", "odd"))).axes
-    assert len(axes.lines) == 13
 
 
 def test_a_short_last_bin_belongs_to_the_one_before(result: fs.Result) -> None:

@@ -26,7 +26,7 @@ from fabricsim.plots.entities import (
     entries_of,
     entry_colours,
     flow_names,
-    holds_enough,
+    is_tangle,
     key_names,
     shortest_of_totals,
     steps,
@@ -54,8 +54,8 @@ def comparison(found: Comparison, most_flows: int = MOST_FLOWS, by: str | None =
     """A column for each run: accepted throughput of the common flows over time, below it their shares of their
     destinations' links in the last tenth. All columns have the same axes and one legend.
 
-    Beyond `most_flows`, those with the largest throughput and the mean of the others are drawn. If these have hardly a
-    packet in a bin, a line is the total of an entry of the traffic list, of all its flows.
+    Beyond `most_flows`, those with the largest throughput and the mean of the others are drawn. If their lines would
+    cross all the time, a line is the total of an entry of the traffic list, of all its flows.
 
     `by`: "source", "destination" or "group": a line is a sum of flows, and below are the accepted throughputs of the
     measurement; of many, the largest and the smallest, and the mean of the others.
@@ -137,7 +137,7 @@ def _drawn_sums(found: Comparison, by: str) -> _Drawn:
 
 
 def _drawn_flows(found: Comparison, most: int) -> _Drawn:
-    """The flows; if these are many with hardly a packet in a bin, entries of the traffic list."""
+    """The flows; if these are many whose lines would cross all the time, entries of the traffic list."""
     if found.note:
         raise InputError(f"{found.note}, so there is no throughput of flows to draw")
     series = found.series
@@ -162,18 +162,18 @@ def _drawn_flows(found: Comparison, most: int) -> _Drawn:
     }
     shown = _largest(names, found.quantity("accepted_gbps").mean(axis=1).to_numpy(), most)
     bins = _coarse(tables, flows, shown)
-    pulses = len(names) > most and not all(
-        holds_enough(table, flows[label], [name for name in shown if name in table])
+    tangled = len(names) > most and any(
+        is_tangle(table, flows[label], [name for name in shown if name in table])
         for label, table in bins.items()
     )
     entries = {label: entries_of(flows[label], names) for label in found.labels}
     totals = {
         label: _of_entries(run)
         for label, run in zip(found.labels, found.runs, strict=True)
-        if pulses and label in tables
+        if tangled and label in tables
     }
     of_entries = {label: table for label, table in totals.items() if table is not None}
-    if not pulses or len(of_entries) < len(tables) or any(each is None for each in entries.values()):
+    if not tangled or len(of_entries) < len(tables) or any(each is None for each in entries.values()):
         looks = [line_look(number) for number in range(len(shown))]
         return _Drawn("flow", shown, looks, bins, ends, shares, "share of link,\nlast tenth")
     means = pd.concat([table.mean() for table in of_entries.values()], axis=1).mean(axis=1)

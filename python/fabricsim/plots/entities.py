@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from matplotlib.axes import Axes
 
@@ -24,6 +24,8 @@ in step are pulses below."""
 FEWEST_BINS = 20
 FEWEST_OF_LINES = 2
 """Packets of a flow in a bin below which lines of flows are pulses."""
+MOST_NOISE = 0.2
+"""Variation of flows in time, as a fraction of their mean, up to which lines of flows with equal means are legible."""
 MOST_LINES = 12
 """Flows that are drawn one by one."""
 MOST_KEYS = len(COLOURS)
@@ -145,11 +147,22 @@ def shortest_of_totals(result: Result) -> float:
     return FEWEST_PACKET_TIMES * 8.0 * float(flows["bytes"].sum()) / packets / rate
 
 
-def holds_enough(bins: pd.DataFrame, flows: pd.DataFrame | None, shown: Sequence[Any]) -> bool:
-    """True if half of the flows have enough packets in a bin for lines, or if that is not known."""
-    if flows is None or not {"bytes", "packets"} <= set(flows) or len(bins) < 2 or not len(shown):
+def is_tangle(bins: pd.DataFrame, flows: pd.DataFrame | None, shown: Sequence[Any]) -> bool:
+    """True if lines of these flows are pulses, or cross all the time. A row is a bin, a column a flow.
+
+    Pulses have too few packets in a bin. Lines cross if flows vary in time, besides what they have in common, by more
+    than their means differ, and by more than `MOST_NOISE`.
+    """
+    is_counted = flows is not None and {"bytes", "packets"} <= set(flows)
+    if is_counted and len(bins) > 1 and _held(bins, cast("pd.DataFrame", flows), shown) < FEWEST_OF_LINES:
         return True
-    return _held(bins, flows, shown) >= FEWEST_OF_LINES
+    rates = bins[list(shown)].to_numpy(float)
+    if min(rates.shape) < 2:
+        return False
+    means, common = np.nanmean(rates, axis=0), np.nanmean(rates, axis=1)
+    own = rates - common[:, np.newaxis] - means + means.mean()
+    noise = float(np.median(np.nanstd(own, axis=0)))
+    return noise > max(float(means.std()), MOST_NOISE * float(means.mean()))
 
 
 def entries_of(flows: pd.DataFrame | None, names: Sequence[str]) -> pd.Series[str] | None:

@@ -17,7 +17,7 @@ from fabricsim.plots.entities import (
     entry_colours,
     flow_looks,
     flow_names,
-    holds_enough,
+    is_tangle,
     largest,
     rates_by,
     shortest_of_totals,
@@ -39,8 +39,8 @@ def has_throughput(result: Result) -> bool:
 def throughput(result: Result, most_lines: int = MOST_LINES) -> Figure:
     """Accepted throughput over simulated time.
 
-    A line is a flow; beyond `most_lines` the largest flows are drawn, and the mean of the rest. If half of
-    these have too few packets in a bin, a line is the total of an entry of the traffic list.
+    A line is a flow; beyond `most_lines` the largest flows are drawn, and the mean of the rest. If these lines would
+    cross all the time, as of flows with few packets in a bin, a line is the total of an entry of the traffic list.
 
     Raises:
         InputError: the run recorded no series.
@@ -55,8 +55,8 @@ def throughput(result: Result, most_lines: int = MOST_LINES) -> Figure:
     flows = result.frames.get("flows")
     shown = largest(wide, most_lines)
     bins = coarse(wide, flows, shown)
-    pulses = wide.shape[1] > most_lines and not holds_enough(bins, flows, shown)
-    totals = totals_of_entries(wide, flows) if pulses else None
+    tangled = wide.shape[1] > most_lines and is_tangle(bins, flows, shown)
+    totals = totals_of_entries(wide, flows) if tangled else None
     if totals is None:
         looks, title = flow_looks(result, shown), "flow"
     else:
