@@ -20,6 +20,7 @@ from fabricsim import plots
 from fabricsim.cli.compare import print_comparison
 from fabricsim.compare.settings import differences
 from fabricsim.report.page import html
+from fabricsim.results import final_destination_share
 
 ROOT = Path(__file__).resolve().parents[2]
 A = ROOT / "experiments/thesis/a.toml"
@@ -148,7 +149,9 @@ def test_runs_without_a_flow_in_common_have_totals(runs: list[fs.Result], tmp_pa
     assert found.flows.empty
     assert list(found.totals.loc["accepted_load"]) == [0.2, 0.4]
     assert found.as_dict()["flows"] == []
-    with pytest.raises(fs.InputError, match=r"no flow in common.*so there is no throughput of flows to draw"):
+    with pytest.raises(
+        fs.InputError, match=r"no flow in common.*no entry of the traffic list in common either"
+    ):
         plots.comparison(found)
     by_source = replace(runs[0], frames={**runs[0].frames, "flows": runs[0].flows.assign(destination="*")})
     assert 'by source only: run all with measure.flows = "pairs"' in fs.compare([by_source, runs[1]]).note
@@ -160,12 +163,32 @@ def test_topologies_are_compared_by_entry(command: Command, small: Path) -> None
     ring = "topology={ring={switches=9}}"
     assert command("run", small, "--out", "mesh").code == 0
     assert command("run", small, "--set", ring, "--set", "switch.virtual_lanes=2", "--out", "ring").code == 0
-    ran = command("compare", "mesh", "ring")
+    ran = command("compare", "mesh", "ring", "--out", "both.svg")
     assert ran.code == 0, ran.err
+    assert "picture: both.svg" in ran.out
     assert "topology.ring.switches" in ran.out
     assert "mean hops" in ran.out
     assert "these runs have no flow in common: mesh has H(0,0).0->" in ran.out
     assert "not in all of the others" not in ran.out
+
+
+@pytest.mark.usefixtures("real")
+def test_entries_of_topologies_are_drawn_side_by_side() -> None:
+    text = SMALL + '[[traffic]]\nname = "alone"\npattern = "neighbour"\nload = 0.1\nmessage = "1 KiB"\n'
+    mesh = fs.run(fs.Experiment.from_text(text.replace("neighbour", "random-permutation")))
+    ring = "[topology.ring]\nswitches = 9\n[switch]\nvirtual_lanes = 2\n"
+    other = fs.run(fs.Experiment.from_text(SMALL.replace("[topology.mesh]\ndimensions = [3, 3]\n", ring)))
+    figure = plots.comparison(fs.compare([mesh, other]))
+    (legend,) = figure.legends
+    assert legend.get_title().get_text() == "entry"
+    assert [text.get_text() for text in legend.get_texts()] == ["uniform"]
+    assert figure.axes[0].get_title().startswith("topology.mesh.dimensions = [3, 3]\n")
+    for axes, run in zip(figure.axes, (mesh, other), strict=False):
+        (line,) = axes.lines
+        of_entry = run.entries.set_index("entry").loc["uniform", "accepted_gbps"]
+        assert np.asarray(line.get_ydata(), float).mean() == pytest.approx(of_entry, rel=0.3)
+    share = final_destination_share(other)[other.flows["entry"] == "uniform"].mean()
+    assert [text.get_text() for text in figure.axes[3].texts] == [f"{share:.1%}"]
 
 
 def test_what_is_no_comparison(runs: list[fs.Result]) -> None:

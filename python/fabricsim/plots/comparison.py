@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -36,7 +37,7 @@ from fabricsim.plots.entities import (
 )
 from fabricsim.plots.legends import legend
 from fabricsim.plots.theme import head, line_look, new_figure, panel_title, sized, style, time_scale
-from fabricsim.results import Result
+from fabricsim.results import Result, final_destination_share
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -47,6 +48,8 @@ MOST_COLUMNS = 4
 """Panels beside each other."""
 MOST_WRITTEN = 6
 """Bars beside each other that have their number written on them."""
+_NEXT_KEY = re.compile(r", (?=[^,=]+ = )")
+"""What separates keys with their values in the label of a run."""
 _NO_SERIES = "these runs kept no series of their flows, so there is nothing to draw: there are too many"
 
 
@@ -55,13 +58,14 @@ def comparison(found: Comparison, most_flows: int = MOST_FLOWS, by: str | None =
     destinations' links in the last tenth. All columns have the same axes and one legend.
 
     Beyond `most_flows`, those with the largest throughput and the mean of the others are drawn. If their lines would
-    cross all the time, a line is the total of an entry of the traffic list, of all its flows.
+    cross all the time, or if no flow is in all runs, a line is the total of an entry of the traffic list, of all its
+    flows.
 
     `by`: "source", "destination" or "group": a line is a sum of flows, and below are the accepted throughputs of the
     measurement; of many, the largest and the smallest, and the mean of the others.
 
     Raises:
-        InputError: no flow is in all runs, no run kept a series, or a run has no such sums.
+        InputError: neither a flow nor an entry is in all runs, no run kept a series, or a run has no such sums.
     """
     drawn = _drawn_flows(found, most_flows) if by is None else _drawn_sums(found, by)
     scale, unit = time_scale(max(drawn.ends.values(), default=1.0))
@@ -74,7 +78,7 @@ def comparison(found: Comparison, most_flows: int = MOST_FLOWS, by: str | None =
         for number, label in enumerate(found.labels):
             band, column = divmod(number, columns)
             _lines(grid[2 * band, column], drawn, label, scale)
-            panel_title(grid[2 * band, column], label.replace(", ", "\n"), columns)
+            panel_title(grid[2 * band, column], _NEXT_KEY.sub("\n", label), columns)
             _bars(grid[2 * band + 1, column], drawn, label)
         for empty in range(count, bands * columns):
             band, column = divmod(empty, columns)
@@ -137,9 +141,19 @@ def _drawn_sums(found: Comparison, by: str) -> _Drawn:
 
 
 def _drawn_flows(found: Comparison, most: int) -> _Drawn:
-    """The flows; if these are many whose lines would cross all the time, entries of the traffic list."""
+    """The flows; if these are many whose lines would cross all the time, or if none is in all runs, entries of the
+    traffic list.
+    """
     if found.note:
-        raise InputError(f"{found.note}, so there is no throughput of flows to draw")
+        shares = {
+            label: pd.Series(final_destination_share(run).to_numpy(float), index=flow_names(run.flows))
+            for label, run in zip(found.labels, found.runs, strict=True)
+        }
+        if (drawn := _drawn_entries(found, shares, most)) is not None:
+            return drawn
+        raise InputError(
+            f"{found.note}; they have no entry of the traffic list in common either, so there is no throughput to draw"
+        )
     series = found.series
     if series.empty:
         raise InputError(_NO_SERIES)
@@ -166,36 +180,51 @@ def _drawn_flows(found: Comparison, most: int) -> _Drawn:
         is_tangle(table, flows[label], [name for name in shown if name in table])
         for label, table in bins.items()
     )
-    entries = {label: entries_of(flows[label], names) for label in found.labels}
-    totals = {
-        label: _of_entries(run)
-        for label, run in zip(found.labels, found.runs, strict=True)
-        if tangled and label in tables
-    }
-    of_entries = {label: table for label, table in totals.items() if table is not None}
-    if not tangled or len(of_entries) < len(tables) or any(each is None for each in entries.values()):
-        looks = [line_look(number) for number in range(len(shown))]
-        return _Drawn("flow", shown, looks, bins, ends, shares, "share of link,\nlast tenth")
-    means = pd.concat([table.mean() for table in of_entries.values()], axis=1).mean(axis=1)
-    shown = _largest([str(name) for name in means.index], means.to_numpy(), most)
-    shares = {
-        label: of.groupby(cast("pd.Series[str]", entries[label]), sort=False).mean().reindex(means.index)
+    if tangled and (entries := _drawn_entries(found, shares, most)) is not None:
+        return entries
+    looks = [line_look(number) for number in range(len(shown))]
+    return _Drawn("flow", shown, looks, bins, ends, shares, "share of link,\nlast tenth")
+
+
+def _drawn_entries(found: Comparison, shares: Mapping[str, pd.Series[float]], most: int) -> _Drawn | None:
+    """The entries of the traffic list that all runs have; None if there are none, or if a run does not say of which
+    entry its flows are.
+
+    `shares`: of the flows whose mean is the share of their entry, by name, for each run.
+    """
+    flows = {label: run.frames.get("flows") for label, run in zip(found.labels, found.runs, strict=True)}
+    entries = {label: entries_of(flows[label], of.index.tolist()) for label, of in shares.items()}
+    ends, totals = {}, {}
+    for label, run in zip(found.labels, found.runs, strict=True):
+        if "series" in run.frames and len(run.series):
+            wide = _wide(run)
+            ends[label] = end_of(wide, run)
+            totals[label] = totals_of_entries(whole_bins(wide, ends[label]), flows[label])
+    known = {label: table for label, table in totals.items() if table is not None}
+    if not known or len(known) < len(totals) or any(each is None for each in entries.values()):
+        return None
+    means = pd.concat([table.mean() for table in known.values()], axis=1, join="inner").mean(axis=1)
+    if means.empty:
+        return None
+    names = [str(name) for name in means.index]
+    known = {label: table[names] for label, table in known.items()}
+    shown = _largest(names, means.to_numpy(), most)
+    of_entries = {
+        label: of.groupby(cast("pd.Series[str]", entries[label]), sort=False).mean().reindex(names)
         for label, of in shares.items()
     }
     looks = [{"color": colour, "linewidth": sized(2.5)} for colour in entry_colours(found.runs[0], shown)]
-    shortest = max(map(shortest_of_totals, found.runs))
-    bins = _coarse(of_entries, flows, shown, shortest)
-    return _Drawn("entry", shown, looks, bins, ends, shares, "share of link per flow,\nmean, last tenth")
+    bins = _coarse(known, flows, shown, max(map(shortest_of_totals, found.runs)))
+    return _Drawn("entry", shown, looks, bins, ends, of_entries, "share of link,\nmean of flows,\nlast tenth")
 
 
-def _of_entries(run: Result) -> pd.DataFrame | None:
-    """Throughput over time of each entry: of all its flows, since of the common flows most have packets early."""
+def _wide(run: Result) -> pd.DataFrame:
+    """Throughput over time of all flows of a run. A row is a bin, a column a flow."""
     series = run.series
     wide = series.assign(flow=flow_names(series)).pivot_table(
         index="time_ns", columns="flow", values="gbps", aggfunc="sum", fill_value=0.0, sort=False
     )
-    wide = wide.sort_index()
-    return totals_of_entries(whole_bins(wide, end_of(wide, run)), run.frames.get("flows"))
+    return wide.sort_index()
 
 
 def _coarse(
@@ -241,13 +270,18 @@ def _bars(axes: Axes, drawn: _Drawn, label: str) -> None:
         colours.append(OTHERS)
     bars = axes.bar(range(len(heights)), heights, color=colours, width=0.75)
     if len(heights) <= MOST_WRITTEN:
-        form = "{:.0%}" if drawn.is_share else "{:.3g}"
-        texts = ["" if math.isnan(height) else form.format(height) for height in heights]
+        written = _percent if drawn.is_share else "{:.3g}".format
+        texts = ["" if math.isnan(height) else written(height) for height in heights]
         axes.bar_label(bars, texts, fontsize="small")
     axes.set_xticks([])
     axes.margins(y=0.15)
     if drawn.is_share:
         axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+
+
+def _percent(share: float) -> str:
+    """Two digits also of small shares."""
+    return f"{share:.0%}" if share >= 0.0995 else f"{share:.1%}"
 
 
 def _share_axes(grid: npt.NDArray[np.object_], unit: str, shares: str) -> None:
