@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import SMALL
+from picture_cases import study
 
 import fabricsim as fs
 from fabricsim import plots
+from fabricsim.plots.tuning import trials
 from fabricsim.spec import Range
 
 LOAD = "traffic.0.load"
@@ -30,6 +33,28 @@ def test_one_parameter_is_a_line(experiment: Path) -> None:
     assert list(axes.lines[0].get_xdata()) == [1.0, 10.0, 100.0, 1000.0]
     assert axes.get_xlabel() == "latency, links all (ns)"
     assert axes.get_xscale() == "log"
+
+
+@pytest.mark.usefixtures("real")
+def test_times_have_the_unit_that_suits_the_longest() -> None:
+    head = SMALL.partition("[[traffic]]")[0]
+    job = '[[jobs]]\nhosts = ["*"]\nprogram = { all-to-all = { message = "1 MiB" } }\n'
+    experiment = fs.Experiment.from_text(f'{head}{job}[run]\nduration = "10 ms"\n')
+    sweep = fs.sweep(experiment, vary={"jobs.0.iterations": [1, 2]}, jobs=1)
+    (axes,) = plots.over_parameters(sweep, "job_time_ns").axes
+    assert axes.get_ylabel() == "time of all jobs (µs)"
+    drawn = np.asarray(axes.lines[0].get_ydata(), float)
+    np.testing.assert_allclose(drawn, sweep.points["job_time_ns"] / 1000.0)
+
+
+def test_objectives_in_times_have_the_unit_that_suits_the_longest() -> None:
+    result = study(2)
+    rows = result.trials[result.trials["trial"] >= 0]
+    (axes,) = trials(result).axes
+    assert axes.get_ylabel() == "latency mean (µs)"
+    tried = rows[rows["feasible"]]
+    drawn = np.asarray(axes.lines[0].get_ydata(), float)
+    np.testing.assert_allclose(drawn, tried["latency_mean"] / 1000.0)
 
 
 def test_one_parameter_of_names_is_bars(experiment: Path) -> None:

@@ -27,6 +27,7 @@ from fabricsim.plots.theme import (
     line_look,
     new_figure,
     plain_log,
+    scale_of,
     sized,
     style,
     words,
@@ -77,8 +78,10 @@ def over_parameters(result: SweepResult, metric: str) -> Figure:
     if rows.empty:
         raise InputError(f"this sweep has no point with {metric}, so there is nothing to draw")
     ways = [way for way in ways_of(result, rows) if way.size > 1]
+    scale, unit = scale_of(rows[metric].astype(float), column_notes(result.points)[metric][0])
+    rows[metric] = rows[metric] / scale
     with style():
-        figure = _figure(result, rows, metric, ways)
+        figure = _figure(result, rows, axis_label(Entry(metric, entry(metric).label, unit)), metric, ways)
         note = f" (mean of {len(result.seeds)} seeds, {CONFIDENCE:.0%} confidence)" if result.repeated else ""
         head(figure, f"{result.title}: {entry(metric).label}{note}")
     return figure
@@ -127,10 +130,8 @@ def _way(result: SweepResult, rows: pd.DataFrame, key: str) -> Way:
     return Way(axis_label(Entry(key, words(key), unit)), values if numeric else values.map(str), numeric)
 
 
-def _figure(result: SweepResult, rows: pd.DataFrame, metric: str, ways: list[Way]) -> Figure:
+def _figure(result: SweepResult, rows: pd.DataFrame, label: str, metric: str, ways: list[Way]) -> Figure:
     is_drawn = any(axis["kind"] == "random" for axis in result.manifest.get("axes", ()))
-    unit = column_notes(result.points)[metric][0]
-    label = axis_label(Entry(metric, entry(metric).label, unit))
     if not ways:
         names = pd.Series("mean of all seeds" if result.repeated else "the only point", index=rows.index)
         return _bars(rows[metric], names, "", label, repeated=bool(result.repeated))

@@ -14,7 +14,7 @@ from fabricsim.catalogue import FRACTION, entry_name
 from fabricsim.errors import InputError
 from fabricsim.lazy import pandas as pd
 from fabricsim.plots.legends import legend
-from fabricsim.plots.theme import COLOURS, head, new_figure, sized, style, time_scale
+from fabricsim.plots.theme import COLOURS, head, new_figure, scale_of, sized, style
 from fabricsim.statistics import CONFIDENCE
 from fabricsim.sweep import SweepResult
 from fabricsim.sweep.repeated import of_column
@@ -76,9 +76,7 @@ def _rows(points: pd.DataFrame, quantity: str) -> _Rows:
 
 def _draw(axes: Axes, points: pd.DataFrame, panel: _Rows, names: list[str]) -> None:
     of = entry(panel.quantity)
-    scale, unit = 1.0, of.unit
-    if unit == "ns":
-        scale, unit = time_scale(float(points[list(panel.columns.values())].max().max()))
+    scale, unit = scale_of(points[list(panel.columns.values())].to_numpy(float).flat, of.unit)
     for at, name in enumerate(names):
         if name not in panel.columns:
             continue

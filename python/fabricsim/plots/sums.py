@@ -14,7 +14,7 @@ from fabricsim.lazy import pandas as pd
 from fabricsim.plots.entities import OTHERS, Keys, key_names
 from fabricsim.plots.legends import legend
 from fabricsim.plots.parameters import MOST_PANELS, Way, finish, ways_of
-from fabricsim.plots.theme import head, new_figure, panel_title, sized, style, time_scale
+from fabricsim.plots.theme import head, new_figure, panel_title, scale_of, sized, style
 from fabricsim.statistics import CONFIDENCE
 from fabricsim.sums import nearest
 from fabricsim.sweep import SweepResult
@@ -43,7 +43,7 @@ def sums_over_parameters(result: SweepResult, by: str, metric: str) -> Figure:
         raise InputError(f"this sweep has no point with {metric} by {by}, so there is nothing to draw")
     keys = Keys.of(rows.groupby("key", sort=False)["accepted_gbps"].mean())
     of = SUMS[metric]
-    scale, unit = time_scale(float(rows[metric].max())) if of.unit == "ns" else (1.0, of.unit)
+    scale, unit = scale_of(rows[metric].astype(float), of.unit)
     rows = rows.assign(value=rows[metric] / scale)
     label = f"{of.label} ({unit})" if unit else of.label
     ways = [way for way in ways_of(result, rows) if way.size > 1]

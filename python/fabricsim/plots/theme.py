@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -194,6 +194,12 @@ def time_scale(longest_ns: float) -> tuple[float, str]:
         if longest_ns < 1e9 / 2
         else _SCALES[0]
     )
+
+
+def scale_of(values: Iterable[float], unit: str) -> tuple[float, str]:
+    """The number that is 1 in a picture of these values, and its unit: times have the unit that suits the longest."""
+    known = [abs(value) for value in values if not math.isnan(value)]
+    return time_scale(max(known, default=1.0)) if unit == "ns" else (1.0, unit)
 
 
 def save(figure: Figure, path: Path) -> Path:

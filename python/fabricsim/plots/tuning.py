@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fabricsim.catalogue import Entry
 from fabricsim.lazy import pandas as pd
 from fabricsim.plots.legends import labelled, legend
-from fabricsim.plots.theme import COLOURS, axis_label, head, line_look, new_figure, sized, style, words
+from fabricsim.plots.theme import (
+    COLOURS,
+    axis_label,
+    head,
+    line_look,
+    new_figure,
+    scale_of,
+    sized,
+    style,
+    words,
+)
 from fabricsim.tune import TuneResult
 
 _FRONT, _TRIED, _BROKEN = COLOURS[0], "0.55", COLOURS[1]
@@ -26,7 +38,8 @@ def trials(result: TuneResult) -> Figure:
 def _history(result: TuneResult) -> Figure:
     column = result.objective_columns[0]
     down = result.objectives[0]["goal"] == "minimize"
-    tried, baseline = _parts(result)
+    units = _units(result)
+    tried, baseline = _parts(_scaled(result.trials, units))
     with style():
         figure = new_figure(7.0, 4.0)
         axes = figure.add_subplot()
@@ -39,7 +52,7 @@ def _history(result: TuneResult) -> Figure:
             axes.step(trials, values, where="post", label="best so far", **line_look(0))
         if len(baseline):
             axes.axhline(baseline[column].iloc[0], color="black", linestyle=":", label="as it is")
-        axes.set(xlabel="trial", ylabel=_label(result, column))
+        axes.set(xlabel="trial", ylabel=_label(column, units))
         head(figure, result.title)
         legend(figure)
     return figure
@@ -47,8 +60,9 @@ def _history(result: TuneResult) -> Figure:
 
 def _front(result: TuneResult) -> Figure:
     first, *others = result.objective_columns
-    tried, baseline = _parts(result)
-    front = result.front
+    units = _units(result)
+    tried, baseline = _parts(_scaled(result.trials, units))
+    front = _scaled(result.front, units)
     with style():
         figure = new_figure(7.0, 3.6 * len(others))
         for number, other in enumerate(others):
@@ -77,7 +91,7 @@ def _front(result: TuneResult) -> Figure:
                 )
             if len(baseline):
                 axes.plot(baseline[first], baseline[other], "kX", markersize=sized(8), label="as it is")
-            axes.set(xlabel=_label(result, first), ylabel=_label(result, other))
+            axes.set(xlabel=_label(first, units), ylabel=_label(other, units))
         head(figure, result.title)
         handles, labels = labelled(figure.axes[0])
         legend(figure, handles, labels)
@@ -125,12 +139,24 @@ def _points(axes: Axes, x: pd.Series[float], y: pd.Series[float], feasible: pd.S
         )
 
 
-def _parts(result: TuneResult) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _parts(trials: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Trials that did not fail, and the experiment as it is if it did not."""
-    rows = result.trials[result.trials["error"] == ""]
+    rows = trials[trials["error"] == ""]
     return rows[rows["trial"] >= 0], rows[rows["trial"] < 0]
 
 
-def _label(result: TuneResult, column: str) -> str:
-    unit = result.trials.attrs.get("columns", {}).get(column, ("", ""))[0]
-    return axis_label(Entry(column, column.replace("_", " "), unit))
+def _units(result: TuneResult) -> dict[str, tuple[float, str]]:
+    """The number that is 1 in the picture, and its unit, by column of an objective."""
+    notes = result.trials.attrs.get("columns", {})
+    return {
+        column: scale_of(result.trials[column].astype(float), notes.get(column, ("", ""))[0])
+        for column in result.objective_columns
+    }
+
+
+def _scaled(rows: pd.DataFrame, units: Mapping[str, tuple[float, str]]) -> pd.DataFrame:
+    return rows.assign(**{column: rows[column] / scale for column, (scale, _) in units.items()})
+
+
+def _label(column: str, units: Mapping[str, tuple[float, str]]) -> str:
+    return axis_label(Entry(column, column.replace("_", " "), units[column][1]))
