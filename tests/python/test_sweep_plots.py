@@ -38,7 +38,7 @@ def test_one_parameter_is_a_line(experiment: Path) -> None:
 @pytest.mark.usefixtures("real")
 def test_times_have_the_unit_that_suits_the_longest() -> None:
     head = SMALL.partition("[[traffic]]")[0]
-    job = '[[jobs]]\nhosts = ["*"]\nprogram = { all-to-all = { message = "1 MiB" } }\n'
+    job = '[[jobs]]\nhosts = ["*"]\nprogram = { all-to-all = { message = "64 KiB" } }\n'
     experiment = fs.Experiment.from_text(f'{head}{job}[run]\nduration = "10 ms"\n')
     sweep = fs.sweep(experiment, vary={"jobs.0.iterations": [1, 2]}, jobs=1)
     (axes,) = plots.over_parameters(sweep, "job_time_ns").axes
