@@ -22,6 +22,13 @@ def seconds(value: float, digits: int = 3) -> str:
     return "0 s" if value == 0 else f"{value / 1e-9:.{digits}g} ns"
 
 
+def unit_of(longest_ns: float) -> tuple[float, str]:
+    """Nanoseconds in the unit that suits a time of `longest_ns`, and that unit."""
+    name = nanoseconds(min(longest_ns, 100e9)).rpartition(" ")[2]
+    size = next((size for size, unit in _UNITS if unit == name), 1.0)
+    return size * 1e9, name
+
+
 def nanoseconds(value: float, digits: int = 3) -> str:
     """A time in nanoseconds with the unit that suits it."""
     return seconds(value * 1e-9, digits)

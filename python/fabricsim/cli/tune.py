@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,7 +19,8 @@ from fabricsim.catalogue import key as key_of
 from fabricsim.cli.console import complain, errors, output, tell
 from fabricsim.cli.interrupt import INTERRUPTED, Interrupt
 from fabricsim.cli.layout import key_heading, narrow
-from fabricsim.cli.numbers import percent, plain, significant
+from fabricsim.cli.numbers import percent, significant
+from fabricsim.cli.one_unit import in_one_unit, scale_of
 from fabricsim.cli.pictures import Drawing, FormatOption, LabelOption, StyleOption, WidthOption, drawing
 from fabricsim.cli.progress import Pace
 from fabricsim.cli.schedules import fraction
@@ -248,9 +248,9 @@ def _best(result: TuneResult) -> Table:
     for at, name in enumerate([*result.parameters, *result.columns]):
         if at == len(result.parameters):
             table.add_section()
-        unit = _unit(result, name)
-        was = "-" if baseline is None else _cell(baseline[name])
-        table.add_row(f"{_text(name)} ({unit})" if unit else _text(name), was, _cell(row[name]))
+        values = [None if baseline is None else baseline[name], row[name]]
+        cells, unit = in_one_unit(values, _unit(result, name))
+        table.add_row(f"{_text(name)} ({unit})" if unit else _text(name), *cells)
     return table
 
 
@@ -261,13 +261,17 @@ def _front(result: TuneResult) -> Table:
     table = narrow(f"{result.title}: Pareto front", note)
     limits = [c["name"] for c in result.manifest["constraints"] if c["name"] not in result.objective_columns]
     columns = ["trial", *result.parameters, *result.objective_columns, *limits]
+    was = _baseline(result)
+    shown = [*rows.head(MOST_ROWS).to_dict("records"), *([] if was is None else [was])]
+    cells = []
     for name in columns:
-        table.add_column(_heading(result, name), justify="right")
-    for row in rows.head(MOST_ROWS).to_dict("records"):
-        table.add_row(*(_cell(row[name]) for name in columns))
-    if (was := _baseline(result)) is not None:
-        table.add_section()
-        table.add_row("as it is", *(_cell(was[name]) for name in columns[1:]))
+        texts, unit = in_one_unit([row[name] for row in shown], _unit(result, name))
+        table.add_column(_heading(result, name, unit), justify="right")
+        cells.append(texts)
+    for row, texts_of in zip(shown, zip(*cells, strict=True), strict=True):
+        if row is was:
+            table.add_section()
+        table.add_row("as it is" if row is was else texts_of[0], *texts_of[1:])
     return table
 
 
@@ -281,22 +285,14 @@ def _unit(result: TuneResult, name: str) -> str:
     return str(result.trials.attrs.get("columns", {}).get(name, ("", ""))[0])
 
 
-def _heading(result: TuneResult, name: str) -> str:
-    if name in result.parameters:
-        return key_heading(name, result.parameters)
-    unit = _unit(result, name)
-    return f"{_text(name)}\n{unit}" if unit else _text(name)
+def _heading(result: TuneResult, name: str, unit: str) -> str:
+    head = key_heading(name, result.parameters) if name in result.parameters else _text(name)
+    return f"{head}\n{unit}" if unit else head
 
 
 def _text(name: str) -> str:
     """A metric in words, if it is a figure of an entry, a job, or a sum of flows; others have short names."""
     return key_of(name).label if entry_parts(name) or sum_parts(name) else name
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, float):
-        return "-" if math.isnan(value) else significant(value, 5)
-    return plain(value)
 
 
 def _gains(result: TuneResult) -> Table:
@@ -308,12 +304,13 @@ def _gains(result: TuneResult) -> Table:
         numbers=["as it is", "best", "difference", f"{level} interval", "relative"],
     )
     for row in result.gains.to_dict("records"):
-        unit = f" {row['unit']}" if row["unit"] else ""
-        values = [f"{significant(row[key], 5)}{unit}" for key in ("baseline", "best")]
-        difference, low, high = (_signed(row[key]) for key in ("difference", "low", "high"))
+        scale, unit = scale_of([row["baseline"], row["best"]], str(row["unit"]))
+        values = [significant(row[key] / scale, 5) for key in ("baseline", "best")]
+        difference, low, high = (_signed(row[key] / scale) for key in ("difference", "low", "high"))
         interval = f"{low} to {high}"
         relative = "-" if row["relative"] is None else f"{row['relative']:+.1%}"
-        table.add_row(_text(str(row["metric"])), *values, difference, interval, relative)
+        name = _text(str(row["metric"]))
+        table.add_row(f"{name} ({unit})" if unit else name, *values, difference, interval, relative)
     return table
 
 

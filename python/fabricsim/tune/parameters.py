@@ -179,6 +179,10 @@ class Quantities:
             count = min(max(count, self._count(self.low)), self._count(self.high))
         return _with_unit(Fraction(count), self._grain, self.low)
 
+    def written(self, number: int | float, one: Quantity) -> str:
+        """A plain number of the experiment, of which 1 is `one`, as a value with a unit."""
+        return _with_unit(Fraction(str(number)) * one.in_unit(self._grain), self._grain, self.low)
+
     def drawn(self, value: Any) -> Any:
         given = quantity(value)
         if given is None or given.dimension != self.low.dimension:

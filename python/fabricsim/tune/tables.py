@@ -11,10 +11,12 @@ from fabricsim.spec import toml_value
 from fabricsim.sweep.base import value_at
 from fabricsim.tune.confirm import Confirmation
 from fabricsim.tune.metrics.registry import unit
+from fabricsim.tune.parameters import Quantities
 from fabricsim.tune.pareto import front
 from fabricsim.tune.problem import Problem
 from fabricsim.tune.record import Record
 from fabricsim.tune.runs import Run
+from fabricsim.tune.units import unit_of_number
 
 
 def trials_table(problem: Problem, records: Mapping[int, Record]) -> pd.DataFrame:
@@ -97,8 +99,18 @@ def _names(problem: Problem) -> set[str]:
 
 def _setting(problem: Problem, record: Record, key: str) -> Any:
     """A parameter's value, of the baseline as far as the experiment has one."""
-    value = value_at(problem.facts, key) if record.is_baseline else record.settings[key]
+    value = _of_experiment(problem, key) if record.is_baseline else record.settings[key]
     return value if value is None or isinstance(value, bool | int | float | str) else toml_value(value)
+
+
+def _of_experiment(problem: Problem, key: str) -> Any:
+    """The experiment's value, with a unit if those of the range have one."""
+    value = value_at(problem.facts, key)
+    of = next(item for item in problem.parameters if item.key == key)
+    if not isinstance(of, Quantities) or not isinstance(value, int | float) or isinstance(value, bool):
+        return value
+    one = unit_of_number(key)
+    return value if one is None else of.written(value, one)
 
 
 def _text(value: Any) -> str:
