@@ -19,6 +19,9 @@ FRACTION = "fraction"
 """Unit of fractions, which are printed as percentages."""
 _SCALED = ("ns", "s", FRACTION)
 """Units that stand in the cells, since they are chosen for each value."""
+_SHOWN = {"Mb/s": ("Gb/s", 1000.0)}
+"""Units of results that are shown in another, so that all rates have one: that unit, and the number of the first in
+it."""
 
 
 @dataclass(frozen=True)
@@ -37,16 +40,31 @@ class Entry:
     @property
     def heading(self) -> str:
         """The label with the unit, unless each value has its own."""
-        return f"{self.label} ({self.unit})" if self.shown_unit else self.label
+        return f"{self.label} ({self.shown_unit})" if self.shown_unit else self.label
 
     @property
     def shown_unit(self) -> str:
         """The unit of a heading; empty if each value has its own."""
-        return "" if self.unit in _SCALED else self.unit
+        return "" if self.unit in _SCALED else self._shown[0]
+
+    @property
+    def scale(self) -> float:
+        """The value that is shown as 1."""
+        return self._shown[1]
+
+    @property
+    def _shown(self) -> tuple[str, float]:
+        # The name of a column has its unit.
+        return (self.unit, 1.0) if self.label == self.name else shown_unit(self.unit)
 
     def named(self, label: str) -> Entry:
         """The same under another name."""
         return dataclasses.replace(self, label=label)
+
+
+def shown_unit(unit: str) -> tuple[str, float]:
+    """The unit in which a quantity of a unit is shown, and the value that is 1 in it."""
+    return _SHOWN.get(unit, (unit, 1.0))
 
 
 SUMS: dict[str, Entry] = {

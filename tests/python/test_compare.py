@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from conftest import SMALL, Command
 from hypothesis import given
@@ -16,10 +17,13 @@ from picture_cases import many_flows
 from rich.console import Console
 
 import fabricsim as fs
-from fabricsim import plots
+from fabricsim import catalogue, plots
 from fabricsim.cli.compare import print_comparison
+from fabricsim.cli.numbers import shown
+from fabricsim.cli.repeated_cells import joined, quantity
 from fabricsim.compare.settings import differences
 from fabricsim.report.page import html
+from fabricsim.report.parts import cell, noted
 from fabricsim.results import final_destination_share
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -101,6 +105,22 @@ def test_an_index_and_a_rate_have_rows_of_their_own(runs: list[fs.Result]) -> No
     assert list(totals.loc["congestion.ccti_mean"]) == [4.5, None]
     assert list(totals.loc["congestion.rate_mean_mbps"]) == [None, 5000.0]
     assert list(totals.loc["congestion.rate_min_mbps"]) == [None, 40.0]
+
+
+def test_allowed_rates_are_shown_in_the_unit_of_other_rates(runs: list[fs.Result]) -> None:
+    mean = catalogue.key("congestion.rate_mean_mbps")
+    assert mean.heading == "mean allowed rate (Gb/s)"
+    assert shown(5000.0, mean) == cell(5000.0, mean) == "5"
+    assert quantity(40.0, mean) == "0.04 Gb/s"
+    assert joined({"mean": 5000.0, "low": 4000.0, "high": 6000.0}, mean) == "5 ± 1 Gb/s"
+    # The name of a column has its unit.
+    assert noted(pd.DataFrame({"rate_mbps": [1.0]}), "rate_mbps").heading == "rate_mbps"
+    rates = {"source": ["H0", "H0"], "destination": ["H1", "H1"], "rate_mbps": [5000.0, 2500.0]}
+    series = pd.DataFrame({"time_ns": [0.0, 1e3], **rates, "throttled": 0.0, "becn": 0})
+    frames = {**runs[0].frames, "congestion_series": series}
+    (axes, *_) = plots.congestion(replace(runs[0], frames=frames)).axes
+    assert axes.get_ylabel() == "allowed rate (Gb/s)"
+    assert np.asarray(axes.lines[0].get_ydata()).tolist() == [5.0, 2.5]
 
 
 def test_a_ratio_to_nothing_is_none(runs: list[fs.Result]) -> None:

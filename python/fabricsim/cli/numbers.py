@@ -58,7 +58,7 @@ def shown(value: Any, entry: Entry) -> str:
         return percent(value)
     if entry.unit in ("ns", "s"):
         return seconds(float(value) * (1e-9 if entry.unit == "ns" else 1.0))
-    return significant(value) if isinstance(value, float) else plain(value)
+    return significant(value / entry.scale) if isinstance(value, float) else plain(value)
 
 
 def stacked(entry: Entry) -> str:

@@ -40,7 +40,7 @@ def _scale(mean: float, of: Entry) -> tuple[float, str]:
     if of.unit == "ns":
         scale, unit = next((one for one in _TIMES if abs(mean) >= 0.9995 * one[0]), _TIMES[-1])
         return scale, f" {unit}"
-    return 1.0, f" {of.unit}" if of.unit else ""
+    return of.scale, f" {of.shown_unit}" if of.shown_unit else ""
 
 
 def cells(row: dict[Any, Any], of: Entry) -> tuple[str, str]:
@@ -56,4 +56,4 @@ def quantity(value: Any, of: Entry) -> str:
         return f"{value:.2%}" if abs(value) < 0.1 else percent(value)
     if of.unit == "ns":
         return nanoseconds(value) if value >= 0.0 else f"-{nanoseconds(-value)}"
-    return f"{significant(value)}{f' {of.unit}' if of.unit else ''}"
+    return f"{significant(value / of.scale)}{f' {of.shown_unit}' if of.shown_unit else ''}"

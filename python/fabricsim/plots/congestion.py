@@ -105,7 +105,8 @@ def _levels(axes: Axes, result: Result, scale: float) -> None:
     wide = table.assign(flow=flow_names(table)).pivot_table(
         index="time_ns", columns="flow", values=column, aggfunc="mean", sort=False
     )
-    wide = wide.sort_index()
+    of = catalogue.column("congestion_series", column)
+    wide = wide.sort_index() / of.scale
     strongest = wide.mean().sort_values(ascending=column == "rate_mbps", kind="stable").index[:MOST_LINES]
     shown = [str(name) for name in wide.columns[wide.columns.isin(strongest)]]
     looks = flow_looks(result, shown)
@@ -122,7 +123,7 @@ def _levels(axes: Axes, result: Result, scale: float) -> None:
             color="0.6",
             linewidth=sized(2.5),
         )
-    axes.set_ylabel(catalogue.column("congestion_series", column).heading)
+    axes.set_ylabel(of.heading)
     axes.set_ylim(bottom=0.0)
 
 

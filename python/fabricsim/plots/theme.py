@@ -19,7 +19,7 @@ from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from matplotlib.transforms import Bbox
 
-from fabricsim.catalogue import Entry
+from fabricsim.catalogue import Entry, shown_unit
 from fabricsim.errors import StoreError
 from fabricsim.plots.drawing import drawn
 from fabricsim.plots.looks import chosen_look, relabel
@@ -199,7 +199,10 @@ def time_scale(longest_ns: float) -> tuple[float, str]:
 def scale_of(values: Iterable[float], unit: str) -> tuple[float, str]:
     """The number that is 1 in a picture of these values, and its unit: times have the unit that suits the longest."""
     known = [abs(value) for value in values if not math.isnan(value)]
-    return time_scale(max(known, default=1.0)) if unit == "ns" else (1.0, unit)
+    if unit == "ns":
+        return time_scale(max(known, default=1.0))
+    name, scale = shown_unit(unit)
+    return scale, name
 
 
 def save(figure: Figure, path: Path) -> Path:

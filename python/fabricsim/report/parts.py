@@ -87,6 +87,7 @@ def cell(value: Any, entry: Entry) -> str:
     if entry.unit == FRACTION:
         return f"{value:.1%}" if isinstance(value, int | float) else str(value)
     if isinstance(value, float):
+        value /= entry.scale
         return f"{value:,.4g}" if abs(value) < 9999.5 else f"{value:,.0f}"
     return f"{value:,}" if isinstance(value, int) else str(value)
 
