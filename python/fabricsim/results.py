@@ -46,6 +46,11 @@ class Result(Shown):
         return str(self.manifest["status"])
 
     @property
+    def end_ns(self) -> float:
+        """Simulated time at the end, nanoseconds; 0 if the run did not record it."""
+        return float(self.manifest["summary"].get("simulated_s") or 0.0) * 1e9
+
+    @property
     def title(self) -> str:
         """The experiment's title, or its file's name."""
         return str(self.manifest["summary"].get("experiment") or self.manifest.get("name", "run"))
@@ -246,7 +251,8 @@ def destination_share(result: Result) -> pd.Series[float]:
 
 def final_destination_share(result: Result, part: float = 0.1) -> pd.Series[float]:
     """As `destination_share`, but in the last `part` of the run; NaN for flows of which no series was kept."""
-    return pd.Series(final_destination_shares(result.frames, part), index=result.flows.index, dtype=float)
+    shares = final_destination_shares(result.frames, result.end_ns, part)
+    return pd.Series(shares, index=result.flows.index, dtype=float)
 
 
 FEWEST_LOOKS = 20

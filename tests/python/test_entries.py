@@ -137,6 +137,23 @@ def test_the_terminal_has_entries_before_flows_in_80_columns(
     assert max(len(line.rstrip()) for line in tables.splitlines()) <= 80
 
 
+@pytest.mark.parametrize(("warmup", "is_above"), [("13 us", True), ("0 us", False)])
+def test_more_than_the_rate_of_a_link_is_explained(
+    tmp_path: Path, command: Command, warmup: str, is_above: bool
+) -> None:
+    (tmp_path / "e.toml").write_text(
+        '[topology.single-switch]\nhosts = 3\n[[traffic]]\nsources = ["H0", "H1"]\npattern = { to = "H2" }\n'
+        f'injection = "saturating"\nmessage = "2 KiB"\n[run]\nwarmup = "{warmup}"\nduration = "33 us"\n'
+    )
+    ran = command("run", "e.toml", "--by", "destination", "--by", "source")
+    assert ran.code == 0, ran.err
+    tables = ran.out.split("single flows")[0].split("by destination")
+    assert ["100.3%" in tables[0], "100.29" in tables[1]] == [is_above, is_above]
+    for table in tables:
+        assert ("more than a link's rate: a packet counts when its last" in table) == is_above
+    assert ran.out.count("a packet counts") == (2 if is_above else 0)
+
+
 def test_compare_and_reports_have_entries(incast: Path, tmp_path: Path, command: Command) -> None:
     for load in (0.2, 0.5):
         fs.run(incast, set={"traffic.incast.load": load}, out=tmp_path / f"run-{load}")

@@ -42,6 +42,12 @@ def test_shares_of_the_destination(small: Path) -> None:
     assert list(final_destination_share(run, part=1.0)) == pytest.approx(
         [0.3, 0.15]
     )  # in the first half it was half
+    # The run ends after a fifth of the last bin.
+    series = run.series.assign(gbps=[10.0, 10.0, 40.0, 40.0])
+    shorter = {**run.manifest, "summary": {**run.manifest["summary"], "simulated_s": 0.6e-3}}
+    short = replace(run, manifest=shorter, frames={**run.frames, "series": series})
+    weighted = (10.0 * 5 + 40.0 * 1) / 6 / 100
+    assert list(final_destination_share(short, part=1.0)) == pytest.approx([weighted, weighted])
     assert final_destination_share(replace(run, frames={"flows": run.flows})).isna().all()
 
 

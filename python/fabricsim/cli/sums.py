@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,6 +12,7 @@ from fabricsim.cli.layout import narrow
 from fabricsim.cli.numbers import fixed, nanoseconds, rate
 from fabricsim.errors import InputError
 from fabricsim.results import Result, finite
+from fabricsim.shares import above_rate, rates_of_hosts
 from fabricsim.spec import Experiment
 from fabricsim.sums import SUMMED_BY, extremes, keys_of, require_sums, summed_by
 
@@ -54,6 +55,7 @@ class SumsOf:
                 self.tables[name] = result.by(name)
             except InputError as error:
                 self.unknown = InputError(f"--by {name}: {error}")
+        self._rates = rates_of_hosts(result.frames) if "destination" in self.tables else {}
 
     def as_dict(self) -> dict[str, Any]:
         """For `run --json`."""
@@ -63,7 +65,7 @@ class SumsOf:
     def print(self, console: Console) -> None:
         """A table for each sum, the largest throughput first."""
         for name, table in self.tables.items():
-            _print_one(table, name, console)
+            _print_one(table, name, console, self._rates if name == "destination" else {})
 
 
 def headings(by: str) -> list[str]:
@@ -83,12 +85,16 @@ COLUMNS: dict[str, Column] = {
 }
 
 
-def _print_one(sums: pd.DataFrame, name: str, console: Console) -> None:
+def _print_one(sums: pd.DataFrame, name: str, console: Console, rates: Mapping[str, float]) -> None:
+    """`rates`: of the links of which the throughput is, by key."""
     found = extremes(sums, MOST_SUMS).reset_index()
     half, note = len(found), None
     if len(sums) > len(found):
         half = MOST_SUMS // 2
         note = f"the {half} largest and the {half} smallest of {len(sums):,}; --json has all"
+    accepted = dict(zip(found[keys_of(name)[0]], found["accepted_gbps"], strict=True))
+    shares = (accepted[host] / gbps for host, gbps in rates.items() if host in accepted)
+    note = "\n".join(filter(None, (note, above_rate(shares)))) or None
     columns = dict(COLUMNS)
     if found["offered_gbps"].isna().all():
         del columns["offered_gbps"]

@@ -13,7 +13,7 @@ from fabricsim.cli.layout import narrow
 from fabricsim.cli.numbers import fixed, nanoseconds, percent, rate
 from fabricsim.frames import Lists, lists_of, missing, records, rows_in
 from fabricsim.results import Result
-from fabricsim.shares import destination_shares, final_destination_shares
+from fabricsim.shares import above_rate, destination_shares, final_destination_shares
 
 MOST_ENTRIES = 24
 MOST_FLOWS = 12
@@ -40,7 +40,9 @@ def print_entries(result: Result, console: Console) -> None:
         return
     shown = entries[:MOST_ENTRIES]
     left = len(entries) - len(shown)
-    table = narrow(f"{result.title}: by entry", f"{left} more entries: see --json" if left else None)
+    more = f"{left} more entries: see --json" if left else ""
+    note = "\n".join(filter(None, (more, above_rate(share for entry in shown for share in _shares(entry)))))
+    table = narrow(f"{result.title}: by entry", note or None)
     table.add_column("entry")
     table.add_column("hosts")
     headings = (
@@ -60,15 +62,19 @@ def print_entries(result: Result, console: Console) -> None:
     _print_round_trips(shown, console)
 
 
+def _shares(entry: Mapping[str, Any]) -> list[float]:
+    """Throughput of an entry as fractions of the links of its sources, and of its destinations."""
+    return _known([entry["accepted_load"], entry["destination_share"]])
+
+
 def _entry_cells(entry: Mapping[str, Any]) -> list[str]:
-    shares = [share for share in (entry["accepted_load"], entry["destination_share"]) if not missing(share)]
     latency = entry["latency_ns"]
     return [
         entry["entry"],
         f"{entry['sources']:,}→{entry['destinations']:,}",
         rate(entry["offered_gbps"]),
         rate(entry["accepted_gbps"]),
-        percent(max(shares, default=None)),
+        percent(max(_shares(entry), default=None)),
         nanoseconds(latency["mean"]),
         nanoseconds(latency["p99"]),
         fixed(entry["jain"], 2),
@@ -97,7 +103,7 @@ def print_flows(result: Result, console: Console) -> None:
     if flows is None or not rows_in(flows):
         return
     flows["destination_share"] = destination_shares(result.frames)
-    flows["final"] = final_destination_shares(result.frames)
+    flows["final"] = final_destination_shares(result.frames, result.end_ns)
     rows, note, count = _summed(flows), None, rows_in(flows)
     if len(rows) < count:
         note = f"{count:,} flows; of an entry, those with equal throughput ({_DIGITS} digits) are one row"
@@ -112,7 +118,8 @@ def print_flows(result: Result, console: Console) -> None:
         missing(row["offered_gbps"]) for row in rows
     ):
         note = "\n".join(filter(None, (note, UNKNOWN_OFFERED)))
-    table = narrow("single flows", note)
+    shares = [row[column.name] for row in rows for column in columns if column.shown is percent]
+    table = narrow("single flows", "\n".join(filter(None, (note, above_rate(shares)))) or None)
     for column in columns:
         table.add_column(column.heading, justify=column.justify)
     for number, row in enumerate(rows):
