@@ -26,6 +26,7 @@ from fabricsim.plots.sets import left_out
 from fabricsim.report import brief
 from fabricsim.report.parts import Picture, Section, Table, cell, embedded, facts_of, given, scratch, table_of
 from fabricsim.results import Result, flatten
+from fabricsim.shown import number_of
 from fabricsim.spec import Experiment
 from fabricsim.sweep import SweepResult
 from fabricsim.sweep.table import entry as metric_of
@@ -144,9 +145,10 @@ def _of_sweep(result: SweepResult) -> View:
     states = {name: result.count(name) for name in ("ok", "deadlock", "failed")}
     metrics = ("accepted_load", "latency_ns.mean", "latency_ns.p99", "status")
     columns = [Entry(key, key) for key in result.parameters] + [catalogue.key(name) for name in metrics]
-    of = "" if result.schedule else f" of {result.manifest['size']:,}"
+    of = "" if result.schedule else f"{len(result.points):,} of "
+    count = number_of(len(result.points) if result.schedule else result.manifest["size"], "point")
     return View(
-        f"{result.title}: {len(result.points):,}{of} points",
+        f"{result.title}: {of}{count}",
         facts=given([(name, count or "") for name, count in states.items()]),
         table=table_of(result.points, columns, MOST_ROWS, "points"),
         sums=brief.of_sweep(result),
@@ -165,7 +167,7 @@ def _of_study(result: TuneResult) -> View:
     settings = [] if best is None else list(best["settings"].items())
     columns = [Entry(name, name) for name in ("trial", *result.parameters, *result.objective_columns)]
     return View(
-        f"{result.title}: {len(result.trials) - 1:,} trials",
+        f"{result.title}: {number_of(len(result.trials) - 1, 'trial')}",
         text="" if best else "No setting keeps the constraints.",
         facts=[(str(key), str(value)) for key, value in settings],
         table=table_of(result.front, columns, MOST_ROWS, "best settings"),

@@ -18,6 +18,7 @@ from fabricsim.programs.context import picoseconds
 from fabricsim.results import Result
 from fabricsim.run import stored
 from fabricsim.session import Session
+from fabricsim.shown import number_of
 from fabricsim.spec import Experiment, as_experiment
 from fabricsim.store import Reservation
 
@@ -106,7 +107,7 @@ def _set_warnings(result: Result, times: Sequence[int]) -> None:
     if late and result.status == "ok":
         end = seconds(summary["simulated_s"])
         warnings.append(
-            f"{late:,} of {len(times):,} messages are after the end of the run at {end}: they were not sent"
+            f"{late:,} of {number_of(len(times), 'message')} not sent: after the end of the run at {end}"
         )
     summary["warnings"] = warnings
 

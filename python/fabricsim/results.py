@@ -16,7 +16,7 @@ from fabricsim.hosts import Groups
 from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
 from fabricsim.shares import destination_shares, final_destination_shares, rates_of_hosts
-from fabricsim.shown import Shown, in_folder
+from fabricsim.shown import Shown, in_folder, number_of
 from fabricsim.spec import Experiment
 from fabricsim.sums import groups_in, sums, sums_over_time
 
@@ -271,8 +271,8 @@ def few_looks(result: Result) -> str:
     if count >= FEWEST_LOOKS:
         return ""
     return (
-        f"{count} samples of congestion trees in the measurement, fewer than {FEWEST_LOOKS}: no times are computed; "
-        "set a shorter measure.congestion_interval"
+        f"{number_of(count, 'sample')} of congestion trees in the measurement, fewer than {FEWEST_LOOKS}: no times are "
+        "computed; set a shorter measure.congestion_interval"
     )
 
 

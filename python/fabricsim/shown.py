@@ -90,6 +90,11 @@ def _is_kernel() -> bool:
     return getattr(shell, "kernel", None) is not None
 
 
+def number_of(count: int, one: str, many: str = "") -> str:
+    """A count with its noun: `1 switch`, `1,114 hosts`. `many`: the plural, by default with an s."""
+    return f"{count:,} {one if count == 1 else many or f'{one}s'}"
+
+
 @contextmanager
 def counted(
     what: str, given: Callable[[int, int], None] | None

@@ -280,7 +280,7 @@ def test_the_picture_has_the_same_axes_for_all_runs(runs: list[fs.Result]) -> No
 
 def test_the_picture_of_many_flows_and_runs(runs: list[fs.Result]) -> None:
     figure = plots.comparison(fs.compare([*runs, *runs, runs[0]]), most_flows=1)
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["H0 → H1", "mean of 1 others"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["H0 → H1", "mean of 1 other"]
     assert sum(axes.axison for axes in figure.axes) == 10
 
 

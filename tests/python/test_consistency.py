@@ -173,7 +173,7 @@ def test_points_that_fail_for_one_reason_are_one_message(command: Command, small
     ran = command("run", small, "--seeds", 2, "--out", "r")
     assert ran.code == 1
     assert "failed: seed 1 and 1 more: " in ran.err
-    assert ran.out == "2 runs failed and are not in the means\nresults: r\n"
+    assert ran.out == "failed, and not in the means: 2 runs\nresults: r\n"
     ran = command("sweep", small, "--vary", "switch.virtual_lanes=1,2", "--jobs", 1, "--out", "t")
     assert ran.err.count("failed: switch.virtual_lanes 1: ") == 1
 

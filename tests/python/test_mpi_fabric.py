@@ -311,7 +311,7 @@ def test_wrong_arguments_are_named(call: Rank, message: str) -> None:
 def test_wrong_placements_and_settings_are_named() -> None:
     with pytest.raises(InputError, match='there is no host "X"'):
         run([lambda _: None], placement=["X"])
-    with pytest.raises(InputError, match="give one for each of the 1 ranks"):
+    with pytest.raises(InputError, match="placement has 2 hosts: must be 1, one for each rank"):
         run([lambda _: None], placement=["H0", "H1"])
     with pytest.raises(InputError, match=r"mpi\.receive_queues.*sizes must ascend"):
         run([lambda _: None], set={"mpi.receive_queues": "S,2048,8,4,4:S,128,8,4,4"})

@@ -184,7 +184,7 @@ def test_messages_after_the_end_are_counted() -> None:
     early, late = ("5 us", "H(0,0).0", "H(1,0).0", 8), (1e9, "H(0,0).0", "H(1,0).0", 8)
     run = fs.run_messages(_experiment(), [early, late, late])
     assert run.manifest["summary"]["warnings"] == [
-        "2 of 3 messages are after the end of the run at 20 µs: they were not sent"
+        "2 of 3 messages not sent: after the end of the run at 20 µs"
     ]
     assert fs.run_messages(_experiment(), [early]).manifest["summary"]["warnings"] == []
 

@@ -67,7 +67,7 @@ def test_where_packets_waited(run: Path) -> None:
         f"the slowest is --packet {late['packet']}, packet 0 of {late['source']} to H2: "
         f"100 ns for S0->H2, behind {first} -> H2"
     )
-    of_all = f"100.0% of all waiting is for S0->H2, of 1 packets: all behind {first} -> H2"
+    of_all = f"100.0% of all waiting is for S0->H2, of 1 packet: all behind {first} -> H2"
     assert sentences(hops)[2:] == [of_all]
     early = hops[hops["source"] == first]
     assert sentences(early) == ["the packet waited 0 s"]

@@ -18,6 +18,7 @@ from fabricsim.cli.interrupt import Interrupt
 from fabricsim.cli.progress import run_progress
 from fabricsim.cli.state import EXIT_CODES, ExperimentFile, Json, Memory, Set, show, warn
 from fabricsim.cli.swept import read_single
+from fabricsim.shown import number_of
 
 MOST_INTERFACES = 20
 """Interfaces that are listed."""
@@ -91,9 +92,11 @@ def notes(report: Mapping[str, Any]) -> Iterator[str]:
     span = ""
     if report["first_ns"] is not None:
         span = f", from {report['first_ns']} ns to {report['last_ns']} ns"
-    yield f"{report['packets']} packets with {report['bytes']} bytes{span}"
+    yield f"{number_of(report['packets'], 'packet')} with {number_of(report['bytes'], 'byte')}{span}"
     if report["limit_reached"]:
-        missed = f", and {report['missed']} more crossed until the run ended" if report["missed"] else ""
-        yield f"the limit of {report['packets']} packets was reached{missed}: raise capture.packets (--packets)"
+        missed = f", and {report['missed']:,} more crossed until the run ended" if report["missed"] else ""
+        limit = number_of(report["packets"], "packet")
+        yield f"the limit of {limit} was reached{missed}: raise capture.packets (--packets)"
     if report["cut"]:
-        yield f"{report['cut']} packets are smaller than InfiniBand's headers and are cut"
+        cut = number_of(report["cut"], "packet")
+        yield f"cut, since smaller than InfiniBand's headers: {cut}"

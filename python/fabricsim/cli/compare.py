@@ -28,6 +28,7 @@ from fabricsim.errors import InputError
 from fabricsim.frames import missing
 from fabricsim.results import few_looks
 from fabricsim.run import load
+from fabricsim.shown import number_of
 from fabricsim.store import read_manifest
 from fabricsim.sums import summed_by
 from fabricsim.sweep import SweepResult
@@ -158,7 +159,7 @@ def print_comparison(found: Comparison, console: Console, by: Sequence[str] = ()
         console.print(_flows(found, marks))
     for label, count in {} if found.note else found.missing.items():
         mark = marks[found.labels.index(label)]
-        console.print(f"{count:,} flows of {mark} are not in all of the others, and not shown")
+        console.print(f"not shown, since not in all of the others: {number_of(count, 'flow')} of {mark}")
     if len(found.totals):
         others = [name for name in map(str, found.totals.index) if name not in entries and _is_shown(name)]
         console.print(_totals(found, marks, others, "totals that differ"))

@@ -13,6 +13,7 @@ import typer
 from fabricsim.captures import add_mpi, dissect_in_parts
 from fabricsim.cli.console import output
 from fabricsim.cli.state import Json, JsonList
+from fabricsim.shown import number_of
 
 CHECKSUMS = {"icrc": "ICRC", "vcrc": "VCRC", "lpcrc": "LPCRC"}
 """Checksums of a record, with their names."""
@@ -113,7 +114,7 @@ class _Listing:
             if self.checked[key]
         ]
         output().print()
-        output().print(", ".join([f"{self.packets} packets", *parts]))
+        output().print(", ".join([number_of(self.packets, "packet"), *parts]))
 
 
 def _widths(rows: list[list[str]], room: int) -> list[int]:

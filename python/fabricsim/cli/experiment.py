@@ -14,6 +14,7 @@ from fabricsim.cli.state import ExperimentFile, Json, Set, print_json, read, sho
 from fabricsim.cli.swept import read_first, without_points
 from fabricsim.errors import InputError
 from fabricsim.native import schema as experiment_schema
+from fabricsim.shown import number_of
 from fabricsim.spec import Experiment
 
 
@@ -30,14 +31,14 @@ def check(file: ExperimentFile, set: Set = None, json: Json = False) -> None:
         swept = plan(experiment)
         swept.check(experiment)
         values["points"] = points = len(swept.points())
-        text += f", a sweep of {points:,} point{'' if points == 1 else 's'}"
+        text += f", a sweep of {number_of(points, 'point')}"
         if refusal is not None:
             experiment = experiment.with_overrides([*swept.first.items()])
             facts, values["first_point"] = experiment.check(), swept.first
             text += "; it is valid only with them"
     if facts.get("tune"):
         values["trials"] = trials = _checked_trials(experiment)
-        text += f", a study of {trials:,} trial{'' if trials == 1 else 's'}"
+        text += f", a study of {number_of(trials, 'trial')}"
     warnings = warn(experiment)
     if not is_swept:
         _check_deadlock(experiment, facts)

@@ -24,6 +24,7 @@ from fabricsim.mpi.collectives.decisions import SETS
 from fabricsim.mpi.collectives.registry import ALGORITHMS
 from fabricsim.mpi.run import DEFAULT_RATE, Abort, MpiRun, network_of
 from fabricsim.mpi.script import run_script
+from fabricsim.shown import number_of
 
 mpi = typer.Typer(cls=Commands, help="MPI programs of simulated ranks.", no_args_is_help=True)
 
@@ -173,7 +174,8 @@ def _report(found: MpiRun, json: bool) -> None:
         print_json(found.as_dict())
         return
     tell(
-        f"{found.ranks} ranks, {nanoseconds(found.end_ns)} simulated, {found.messages} messages, {found.bytes} bytes; "
+        f"{number_of(found.ranks, 'rank')}, {nanoseconds(found.end_ns)} simulated, "
+        f"{number_of(found.messages, 'message')}, {number_of(found.bytes, 'byte')}; "
         "--json has the times of calls"
     )
     for warning in [] if found.result is None else found.result.manifest["summary"].get("warnings") or []:

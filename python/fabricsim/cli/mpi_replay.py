@@ -18,6 +18,7 @@ from fabricsim.errors import FabricsimError, InputError
 from fabricsim.mpi.run import DEFAULT_RATE, network_of
 from fabricsim.native import bad_input, native
 from fabricsim.ranks import RunLog, report_of
+from fabricsim.shown import number_of
 from fabricsim.spec import split_values
 from fabricsim.traces import FORMATS, Jobs, Replay, Trace, play
 
@@ -211,19 +212,22 @@ def _by_ranks(jobs: Jobs, place: Any, name: str, requested: Requested, json: boo
 
 def _print(found: Replay, console: Console) -> None:
     console.print(
-        f"{found.ranks} ranks, {found.events} operations, end after {found.end_ns:.{_digits(found.end_ns)}f} ns"
+        f"{number_of(found.ranks, 'rank')}, {number_of(found.events, 'operation')}, "
+        f"end after {found.end_ns:.{_digits(found.end_ns)}f} ns"
     )
     for one in found.unmatched[:LISTED]:
         console.print(_unmatched(one))
     if len(found.unmatched) > LISTED:
-        console.print(f"{len(found.unmatched) - LISTED} more operations without a match: --json has all")
+        more = number_of(len(found.unmatched) - LISTED, "more operation")
+        console.print(f"{more} without a match: --json has all")
     for one in found.unfinished[:LISTED]:
         console.print(
             f"rank {one['rank']} did not end: {one['done']} of {one['operations']} operations, "
             f"busy until {one['end_ns']} ns"
         )
     if len(found.unfinished) > LISTED:
-        console.print(f"{len(found.unfinished) - LISTED} more ranks did not end: --json has all")
+        more = number_of(len(found.unfinished) - LISTED, "more rank")
+        console.print(f"{more} did not end: --json has all")
 
 
 def _digits(time: float) -> int:

@@ -11,6 +11,7 @@ from fabricsim.cli.state import show
 from fabricsim.errors import FabricsimError
 from fabricsim.ordering_demo import DemoOptions, DemoResult
 from fabricsim.ordering_demo import ordering_demo as transfer
+from fabricsim.shown import number_of
 
 
 def run(options: DemoOptions, file: Path | None, as_json: bool) -> None:
@@ -29,11 +30,11 @@ def _table(result: DemoResult) -> Table:
         ("throughput", f"{result.mbytes_per_s:.3g} MB/s"),
         ("arrived out of order", f"{result.out_of_order_share:.1%}"),
         ("waited in the reorder buffer", f"{result.reordered_share:.1%}"),
-        ("most in the reorder buffer", f"{result.target['most_reordered']} packets"),
-        ("dropped by the network", f"{result.network['dropped']} datagrams"),
-        ("retransmitted", f"{result.source['resent']} of {result.source['sent']} packets"),
-        ("sent in slow mode", f"{result.source['slow']} packets"),
-        ("delivered out of order", f"{result.order_violations} packets"),
+        ("most in the reorder buffer", number_of(result.target["most_reordered"], "packet")),
+        ("dropped by the network", number_of(result.network["dropped"], "datagram")),
+        ("retransmitted", f"{result.source['resent']:,} of {number_of(result.source['sent'], 'packet')}"),
+        ("sent in slow mode", number_of(result.source["slow"], "packet")),
+        ("delivered out of order", number_of(result.order_violations, "packet")),
         ("bytes that came out", "those that went in" if result.intact else "in another order"),
     ]
     for name, value in rows:

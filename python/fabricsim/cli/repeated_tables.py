@@ -14,6 +14,7 @@ from fabricsim.cli.repeated_cells import cells, joined, quantity
 from fabricsim.cli.sums_tables import print_repeated_sums, print_sweep_sums
 from fabricsim.compare import RepeatedComparison
 from fabricsim.lazy import pandas as pd
+from fabricsim.shown import number_of
 from fabricsim.statistics import CONFIDENCE
 from fabricsim.sweep import SweepResult
 from fabricsim.sweep.table import entry as entry_of
@@ -41,7 +42,9 @@ def print_repeated(result: SweepResult, console: Console) -> None:
         console.print(table)
     print_sweep_sums(result, console)
     if failed := result.count("failed"):
-        console.print(f"{failed} runs failed and are not in the means", style="yellow", markup=False)
+        console.print(
+            f"failed, and not in the means: {number_of(failed, 'run')}", style="yellow", markup=False
+        )
 
 
 def _counts(found: pd.DataFrame) -> str:

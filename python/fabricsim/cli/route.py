@@ -22,6 +22,7 @@ from fabricsim.cli.pictures import Drawing, LabelOption, StyleOption, WidthOptio
 from fabricsim.cli.route_checks import check, check_lmc, is_engine
 from fabricsim.cli.state import Json, Set, print_json
 from fabricsim.errors import InputError
+from fabricsim.shown import number_of
 from fabricsim.spec import parse_assignment
 from fabricsim.subnets import (
     ENGINES,
@@ -277,8 +278,12 @@ def _bisection(report: dict[str, Any]) -> str:
 def _layers(report: dict[str, Any]) -> str:
     layers, lanes = report["layers"], report["lanes"]
     if layers is None:
-        return f"the paths use {lanes} virtual lane{'' if lanes == 1 else 's'}"
-    return str(layers) if layers >= lanes else f"{layers} suffice, the paths use {lanes} virtual lanes"
+        return f"the paths use {number_of(lanes, 'virtual lane')}"
+    return (
+        str(layers)
+        if layers >= lanes
+        else f"{layers} suffice, the paths use {number_of(lanes, 'virtual lane')}"
+    )
 
 
 def _processor_time(report: dict[str, Any]) -> str:

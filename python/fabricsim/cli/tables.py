@@ -20,6 +20,7 @@ from fabricsim.durations import seconds
 from fabricsim.hot_links import sentences
 from fabricsim.results import Result
 from fabricsim.scaling import Scaling
+from fabricsim.shown import number_of
 
 _LATENCIES = {"mean": "mean", "p50": "p50", "p99": "p99", "p999": "p99.9", "max": "max"}
 _COUNTS = ("injected", "delivered", "in_flight", "dropped")
@@ -82,7 +83,7 @@ def _print_jobs(result: Result, console: Console) -> None:
     console.print(table)
     for job in jobs:
         if job["done"] < job["iterations"]:
-            text = f"job {job['job']} is not done: {job['done']} of {job['iterations']} iterations"
+            text = f"job {job['job']} is not done: {job['done']:,} of {number_of(job['iterations'], 'iteration')}"
             text += _cure(job["job"], result.manifest["summary"].get("warnings") or ())
             console.print(text, style="yellow", markup=False)
 

@@ -14,6 +14,7 @@ from fabricsim.cli.numbers import fixed, nanoseconds, percent, rate
 from fabricsim.frames import Lists, lists_of, missing, records, rows_in
 from fabricsim.results import Result
 from fabricsim.shares import above_rate, destination_shares, final_destination_shares
+from fabricsim.shown import number_of
 
 MOST_ENTRIES = 24
 MOST_FLOWS = 12
@@ -40,7 +41,7 @@ def print_entries(result: Result, console: Console) -> None:
         return
     shown = entries[:MOST_ENTRIES]
     left = len(entries) - len(shown)
-    more = f"{left} more entries: see --json" if left else ""
+    more = f"{number_of(left, 'more entry', 'more entries')}: see --json" if left else ""
     note = "\n".join(filter(None, (more, above_rate(share for entry in shown for share in _shares(entry)))))
     table = narrow(f"{result.title}: by entry", note or None)
     table.add_column("entry")

@@ -13,6 +13,7 @@ from fabricsim.cli.numbers import nanoseconds, percent, stacked
 from fabricsim.cli.numbers import shown as shown_as
 from fabricsim.frames import lists_of, records, rows_in
 from fabricsim.results import Result
+from fabricsim.shown import number_of
 
 MOST_ENTRIES = 20
 """Entries of the traffic list with a row of their own."""
@@ -29,9 +30,8 @@ def transport_rows(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     )
     yield "messages", f"{found['messages']:,} complete: {times}"
     shares = [f"reordered {percent(found['reordered_share'])}, dropped {percent(found['dropped_share'])}"]
-    shares += [
-        f"at most {found['most_reordering']:,} in a reorder buffer, {found['most_connections']:,} connections"
-    ]
+    connections = number_of(found["most_connections"], "connection")
+    shares += [f"at most {found['most_reordering']:,} in a reorder buffer, {connections}"]
     yield "transport", "; ".join(shares)
     trouble = ("resent", "timeouts", "lost", "late", "duplicates", "repeated", "no_connection", "no_replay")
     told = [
@@ -40,7 +40,7 @@ def transport_rows(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if found.get(entry.name)
     ]
     if told:
-        yield "", f"of {found['requests']:,} requests: " + ", ".join(told)
+        yield "", f"of {number_of(found['requests'], 'request')}: " + ", ".join(told)
 
 
 def print_messages(result: Result, console: Console) -> None:

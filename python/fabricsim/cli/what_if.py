@@ -32,6 +32,7 @@ from fabricsim.cli.swept import read_single
 from fabricsim.errors import InputError
 from fabricsim.frames import missing
 from fabricsim.lazy import pandas as pd
+from fabricsim.shown import number_of
 from fabricsim.what_if import AT, SEPARATED, WhatIf
 from fabricsim.what_if import what_if as run_what_if
 from fabricsim.what_if_columns import FEWEST_PACKETS
@@ -102,7 +103,7 @@ def what_if(
         with pictures.look():
             say(f"picture: {save(failures(found, top), out)}")
     if not found.complete:
-        tell(f"interrupted: {len(found.failures)} failures were run")
+        tell(f"interrupted after {number_of(len(found.failures), 'failure')}")
         raise typer.Exit(INTERRUPTED)
     if (found.failures["status"] == "failed").any():
         raise typer.Exit(1)
@@ -145,7 +146,7 @@ def print_what_if(found: WhatIf, top: int, console: Console) -> None:
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
         console.print(f"{names[0]}{more}: {message}", style="yellow", markup=False)
     if (others := len(told) - MOST_MESSAGES) > 0:
-        console.print(f"{others:,} more messages: see --json", style="yellow", markup=False)
+        console.print(f"{number_of(others, 'more message')}: see --json", style="yellow", markup=False)
 
 
 def _cells(row: dict[Any, Any], jobs: bool) -> list[str]:

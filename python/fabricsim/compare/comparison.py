@@ -17,7 +17,7 @@ from fabricsim.hosts import Groups
 from fabricsim.lazy import pandas as pd
 from fabricsim.results import Result, finite
 from fabricsim.run import load
-from fabricsim.shown import Shown
+from fabricsim.shown import Shown, number_of
 from fabricsim.sums import keys_of, summed_by
 
 MOST_RUNS = 12
@@ -47,7 +47,7 @@ class Comparison(Shown):
 
     def __repr__(self) -> str:
         titles = ", ".join(repr(run.title) for run in self.runs)
-        return f"Comparison({titles}; {len(self.flows):,} flows in common)"
+        return f"Comparison({titles}; {number_of(len(self.flows), 'flow')} in common)"
 
     @property
     def series(self) -> pd.DataFrame:

@@ -6,6 +6,7 @@ from typing import Any
 
 from fabricsim.durations import nanoseconds
 from fabricsim.lazy import pandas as pd
+from fabricsim.shown import number_of
 
 WHY_FREE = "(no credits, a busy input, or a delay of the switch)"
 """Reasons why a packet waits for a link that carries no other."""
@@ -58,7 +59,7 @@ def sentences(hops: pd.DataFrame, most: int = 3) -> list[str]:
 def _share(row: dict[Any, Any], hops: pd.DataFrame, total: float, packets: int) -> str:
     """The part of all waiting that is for one link, and what packets waited longest for there."""
     longest = delays(hops[hops["link"] == row["link"]]).to_dict("records")[0]
-    of = f", of {row['packets']:,} packets" if packets > 1 else ""
+    of = f", of {number_of(row['packets'], 'packet')}" if packets > 1 else ""
     part = f"{longest['waited_ns'] / row['waited_ns']:.0%}"
     where = f"behind {longest['behind']}" if longest["behind"] else f"while it was free {WHY_FREE}"
     what = f"all {where}" if part == "100%" else f"the largest part, {part}, {where}"

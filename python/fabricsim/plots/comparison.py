@@ -38,6 +38,7 @@ from fabricsim.plots.entities import (
 from fabricsim.plots.legends import legend
 from fabricsim.plots.theme import head, line_look, new_figure, panel_title, sized, style, time_scale
 from fabricsim.results import Result, final_destination_share
+from fabricsim.shown import number_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -308,6 +309,12 @@ def _legend(drawn: _Drawn) -> list[Line2D]:
     ]
     if drawn.others:
         handles.append(
-            Line2D([], [], label=f"mean of {drawn.others} others", color=OTHERS, linewidth=sized(2.5))
+            Line2D(
+                [],
+                [],
+                label=f"mean of {number_of(drawn.others, 'other')}",
+                color=OTHERS,
+                linewidth=sized(2.5),
+            )
         )
     return handles

@@ -16,6 +16,7 @@ from fabricsim.plots.entities import MOST_LINES, flow_looks, flow_names
 from fabricsim.plots.legends import beside
 from fabricsim.plots.theme import COLOURS, head, line_look, new_figure, sized, style, time_scale
 from fabricsim.results import Result, tree_spans
+from fabricsim.shown import number_of
 
 Panel = Callable[[Axes, Result, float], None]
 
@@ -114,7 +115,7 @@ def _levels(axes: Axes, result: Result, scale: float) -> None:
         axes.step(wide.index / scale, wide[name], where="post", label=name, **looks[name])
     rest = wide.drop(columns=strongest)
     if rest.shape[1]:
-        label = f"mean of {rest.shape[1]} others"
+        label = f"mean of {number_of(rest.shape[1], 'other')}"
         axes.step(
             wide.index / scale,
             rest.mean(axis=1),

@@ -14,6 +14,7 @@ from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
 from fabricsim.plots.theme import COLOURS, LOOKS, line_look
 from fabricsim.results import Result
+from fabricsim.shown import number_of
 from fabricsim.sums import keys_of
 
 FEWEST_PACKETS = 10
@@ -72,7 +73,7 @@ class Keys:
     @property
     def others_label(self) -> str:
         """Name of the mean of the others."""
-        return f"mean of {self.others:,} others"
+        return f"mean of {number_of(self.others, 'other')}"
 
 
 def rates_by(result: Result, by: str) -> pd.Series[float]:

@@ -29,6 +29,7 @@ from fabricsim.plots.entities import (
 from fabricsim.plots.legends import legend
 from fabricsim.plots.theme import head, new_figure, sized, style, time_scale
 from fabricsim.results import Result
+from fabricsim.shown import number_of
 
 
 def has_throughput(result: Result) -> bool:
@@ -95,7 +96,7 @@ def _figure(
             steps(axes, bins[name], end, scale, label=name, **look)
         rest = bins.drop(columns=list(looks))
         if rest.shape[1]:
-            label = f"mean of {rest.shape[1]:,} others"
+            label = f"mean of {number_of(rest.shape[1], 'other')}"
             steps(axes, rest.mean(axis=1), end, scale, label=label, color=OTHERS, linewidth=sized(2.5))
         axes.set(xlabel=f"simulated time ({unit})", ylabel=catalogue.key("accepted_gbps").heading)
         axes.set_ylim(bottom=0.0)

@@ -14,6 +14,7 @@ from fabricsim.plots.entities import MOST_LINES, entry_colours
 from fabricsim.plots.legends import labelled, legend
 from fabricsim.plots.theme import head, line_look, new_figure, plain_log, sized, style, time_scale
 from fabricsim.results import Result
+from fabricsim.shown import number_of
 
 _PANELS = {"reorder_buffer": "packets in\nthe reorder buffer", "connections": "connections held\nas a target"}
 _TIMES = {
@@ -73,7 +74,7 @@ def _levels(axes: Axes, table: pd.DataFrame, name: str, scale: float) -> None:
         axes.step(wide.index / scale, wide[host], where="post", label=str(host), **line_look(number))
     rest = wide.drop(columns=strongest)
     if rest.shape[1]:
-        label = f"{rest.shape[1]} others"
+        label = number_of(rest.shape[1], "other")
         axes.step(
             wide.index / scale,
             rest.max(axis=1),

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from fabricsim.errors import InputError
+from fabricsim.shown import number_of
 from fabricsim.spec import Experiment
 
 MOST_MISTAKES = 20
@@ -38,7 +39,9 @@ def check_points(experiment: Experiment, points: Sequence[Mapping[str, str]]) ->
         ]
         more = len(lines) - MOST_MISTAKES
         raise InputError(
-            "\n".join(lines[:MOST_MISTAKES] + ([f"and {more:,} more mistakes"] if more > 0 else []))
+            "\n".join(
+                lines[:MOST_MISTAKES] + ([f"and {number_of(more, 'more mistake')}"] if more > 0 else [])
+            )
         )
 
 

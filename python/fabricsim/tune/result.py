@@ -10,7 +10,7 @@ from typing import Any, cast
 from fabricsim.errors import InputError
 from fabricsim.lazy import pandas as pd
 from fabricsim.results import finite, title_of
-from fabricsim.shown import Shown, in_folder
+from fabricsim.shown import Shown, in_folder, number_of
 from fabricsim.store import read_folder
 from fabricsim.tune.folder import KIND
 
@@ -28,7 +28,9 @@ class TuneResult(Shown):
         best = "no setting keeps the constraints" if self.best is None else f"best {self.best['settings']}"
         rest = "" if self.complete else ", incomplete"
         trials = int((self.frames["trials"]["trial"] >= 0).sum())
-        return f"TuneResult({self.title!r}, {trials:,} trials, {best}{rest}{in_folder(self.folder)})"
+        return (
+            f"TuneResult({self.title!r}, {number_of(trials, 'trial')}, {best}{rest}{in_folder(self.folder)})"
+        )
 
     @property
     def complete(self) -> bool:

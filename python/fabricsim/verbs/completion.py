@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from fabricsim.programs.scheduler import COMPLETION, EVENT
+from fabricsim.shown import number_of
 from fabricsim.verbs.context import Closable, Context
 from fabricsim.verbs.enums import ibv_wc_flags, ibv_wc_opcode, ibv_wc_status
 from fabricsim.verbs.errors import PyverbsRDMAError, PyverbsUserError
@@ -148,15 +149,15 @@ class CQ(Closable):
         """Acknowledges events (`ibv_ack_cq_events`). A queue with others cannot be destroyed."""
         if not 0 <= num_events <= self.unacknowledged:
             raise PyverbsUserError(
-                f"num_events = {num_events}: {self.unacknowledged} events are not acknowledged"
+                f"num_events = {num_events}: must be 0 to {self.unacknowledged}, the number of events that are not "
+                "acknowledged"
             )
         self.unacknowledged -= num_events
 
     def _destroy(self, handle: int) -> None:
         if self.unacknowledged:
-            text = (
-                f"destroy_cq: {self.unacknowledged} events of completion queue {handle} are not acknowledged"
-            )
+            count = number_of(self.unacknowledged, "event")
+            text = f"destroy_cq: completion queue {handle} has {count} without acknowledgement"
             raise PyverbsRDMAError(text, errno.EBUSY)
         self.context.call(self.context.adapter.destroy_cq, handle)
         if self.channel is not None:

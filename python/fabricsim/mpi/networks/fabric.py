@@ -20,6 +20,7 @@ from fabricsim.programs import Scheduler
 from fabricsim.programs.context import picoseconds
 from fabricsim.results import Result
 from fabricsim.run import result_of
+from fabricsim.shown import number_of
 from fabricsim.spec import Experiment, as_experiment
 
 MOST_CONTEXTS = 1 << 16
@@ -92,7 +93,7 @@ class FabricNetwork:
         placement = self._placement
         if placement is not None and len(placement) != len(names):
             raise InputError(
-                f"placement has {len(placement)} hosts: give one for each of the {len(names)} ranks"
+                f"placement has {number_of(len(placement), 'host')}: must be {len(names)}, one for each rank"
             )
         arguments, control = self._experiment.arguments(), native().Control()
         hosts = (len(names), placement or [])
