@@ -135,7 +135,7 @@ def test_the_table_of_a_large_file_is_one_and_takes_little_memory(command: Comma
     rows = [line for line in lines if "10.0.0.2" in line]
     assert [int(row.split()[0]) for row in rows] == list(range(1, 2501))
     assert len({row.index("10.0.0.2") for row in rows}) == 1
-    assert lines[-1] == "2500 packets, ICRC 2500 of 2500 right"
+    assert lines[-1] == "2,500 packets, ICRC 2,500 of 2,500 right"
     most = []
     for count in (1500, 3500):
         file.write_bytes(pcap(*[roce_v2()] * count))

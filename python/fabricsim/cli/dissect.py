@@ -109,7 +109,7 @@ class _Listing:
         if not self.widths:
             self._print([])
         parts = [
-            f"{name} {self.right[key]} of {self.checked[key]} right"
+            f"{name} {self.right[key]:,} of {self.checked[key]:,} right"
             for key, name in CHECKSUMS.items()
             if self.checked[key]
         ]
