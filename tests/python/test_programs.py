@@ -35,6 +35,21 @@ def test_time_passes_in_calls_only() -> None:
     assert run.result.summary["simulated_s"] == pytest.approx(3.25e-6)
 
 
+def test_after_the_end_of_the_run_a_context_has_one_clear_message() -> None:
+    run = v.run(None, {"H0": lambda ctx: ctx, "H1": lambda ctx: ctx.sleep("1 us")})
+    ctx = run.values["H0"]
+    with pytest.raises(
+        InputError, match=r"^now: the run of the programs has ended; its end is `end_ns` of the"
+    ):
+        _ = ctx.now
+    with pytest.raises(InputError, match=r"^now: the run of the programs has ended"):
+        ctx.note("late")
+    for call in (lambda: ctx.lid, ctx.query_port):
+        with pytest.raises(v.PyverbsUserError, match=r"^the run of the programs has ended$"):
+            call()
+    assert run.end_ns == 1000
+
+
 def test_programs_run_in_the_order_of_their_times() -> None:
     order: list[tuple[str, float]] = []
 

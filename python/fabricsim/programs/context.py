@@ -44,8 +44,15 @@ class ProgramContext:
 
     @property
     def now(self) -> float:
-        """Simulated time in nanoseconds."""
-        return self._scheduler.native.now() / 1000
+        """Simulated time in nanoseconds.
+
+        Raises:
+            InputError: the run has ended.
+        """
+        try:
+            return self._scheduler.native.now() / 1000
+        except native().NativeError as error:
+            raise InputError(f"now: {error}; its end is `end_ns` of the result") from None
 
     def sleep(self, duration: str | float) -> None:
         """Lets simulated time pass, as a computation or a sleep does: "3 us", or nanoseconds."""

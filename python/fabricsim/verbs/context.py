@@ -97,7 +97,7 @@ class Context(ProgramContext):
         """Attributes of the port."""
         if port_num != 1:
             raise PyverbsUserError(f"port_num = {port_num}: the adapter has port 1")
-        return PortAttr(self.adapter.lid(), lmc=self.adapter.connections().lmc())
+        return PortAttr(self.lid, lmc=self.call(self.adapter.connections().lmc))
 
     def query_pkey(self, index: int, port_num: int = 1) -> int:
         """P_Key with an index of the port's table (`ibv_query_pkey`): that of the default partition, then those of the
@@ -110,7 +110,7 @@ class Context(ProgramContext):
     @property
     def lid(self) -> int:
         """LID of the port."""
-        return self.adapter.lid()
+        return self.call(self.adapter.lid)
 
     def multicast_group(self, name: str) -> McastGroup:
         """Addresses of a multicast group of the experiment (`[[multicast_groups]]`)."""
