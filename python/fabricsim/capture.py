@@ -77,7 +77,7 @@ def capture(
     }
     given = {f"capture.{key}": value for key, value in values.items() if value is not None}
     experiment = as_experiment(experiment, set).with_values(given)
-    if "capture" not in experiment.written():
+    if "links" not in experiment.written().get("capture", {}):
         raise InputError(
             f"{experiment.file}: no links are chosen: name at least one link with --links, or `capture.links`"
         )

@@ -81,12 +81,32 @@ def test_limits_and_what_is_cut_are_told(experiment: Path, tmp_path: Path, comma
     assert found.report["last_ns"] < 2000
 
 
+@pytest.mark.parametrize(
+    ("window", "message"),
+    [
+        (["--from", "1 ms"], "no packet crossed these links from 1 ms on: the run ends at 5 us"),
+        (["--to", "1 ns"], "no packet crossed these links from 0 ns on: the capture ends at 1 ns"),
+    ],
+)
+def test_a_capture_without_packets_says_where_it_ends(
+    experiment: Path, tmp_path: Path, command: Command, window: list[str], message: str
+) -> None:
+    done = command("capture", experiment, "--links", "S(0,0)->S(1,0)", *window, "--out", "F.pcapng")
+    assert done.code == 0, done.err
+    assert message in done.out
+    settings = {"--from": "capture.from", "--to": "capture.to"}
+    options = ["--set", 'capture.links=["S(0,0)->S(1,0)"]', "--set", f"{settings[window[0]]}={window[1]}"]
+    assert message in command("run", experiment, *options, "--out", "r").out
+
+
 def test_bad_captures_are_refused(experiment: Path, tmp_path: Path) -> None:
     out = tmp_path / "F.pcapng"
     with pytest.raises(InputError, match="did you mean `S"):
         fs.capture(experiment, out, links="S(0,0)->S(1,1)")
     with pytest.raises(InputError, match="no links are chosen"):
         fs.capture(experiment, out)
+    with pytest.raises(InputError, match="no links are chosen"):
+        fs.capture(experiment, out, packets=3)
     with pytest.raises(InputError, match="must be after"):
         fs.capture(experiment, out, links="*", start="2 us", end="1 us")
     with pytest.raises(InputError, match="at most 8190 bytes"):

@@ -157,8 +157,11 @@ def test_the_chart_has_an_arrow_for_each_packet(tmp_path: Path) -> None:
     assert "S0" in [text.get_text() for text in shown.texts]
     with pytest.raises(InputError, match="there are: H0, H1"):
         captured(packets, hosts=["H7"])
-    with pytest.raises(InputError, match="no packet in this part"):
-        captured(packets, before="1 ns")
+    begin, end = (f"{packets[at].crossings[0].time_ns:g} ns" for at in (0, -1))
+    with pytest.raises(
+        InputError, match=f"no packet in this part: the capture has packets from {begin} to {end}"
+    ):
+        captured(packets, after="1 s")
     with pytest.raises(InputError, match="no packet of InfiniBand or RoCE"):
         captured([], hosts=["H0"])
 

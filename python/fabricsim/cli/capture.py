@@ -19,6 +19,7 @@ from fabricsim.cli.progress import run_progress
 from fabricsim.cli.state import EXIT_CODES, ExperimentFile, Json, Memory, Set, show, warn
 from fabricsim.cli.swept import read_single
 from fabricsim.shown import number_of
+from fabricsim.spec import Experiment
 
 MOST_INTERFACES = 20
 """Interfaces that are listed."""
@@ -52,6 +53,7 @@ def capture(
 ) -> None:
     """Run an experiment and write what crosses chosen links as pcapng, for Wireshark."""
     experiment = read_single(file, set)
+    given = {"links": links or None, "from": start, "to": end, "packets": packets}
     with Interrupt() as interrupt, run_progress() as on_progress:
         found = capture_links(
             experiment,
@@ -65,13 +67,16 @@ def capture(
             on_progress=on_progress,
             stop=interrupt.asked,
         )
+    experiment = experiment.with_values(
+        {f"capture.{key}": value for key, value in given.items() if value is not None}
+    )
     warn(experiment)
-    show(json, found.as_dict, lambda: _print(found))
+    show(json, found.as_dict, lambda: _print(found, experiment))
     if code := EXIT_CODES.get(found.status, 0):
         raise typer.Exit(code)
 
 
-def _print(found: Capture) -> None:
+def _print(found: Capture, experiment: Experiment) -> None:
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("interface", overflow="fold")
     table.add_column("packets", justify="right")
@@ -82,13 +87,19 @@ def _print(found: Capture) -> None:
     if len(interfaces) > MOST_INTERFACES:
         table.caption = f"the first {MOST_INTERFACES} of {len(interfaces)}"
     output().print(table)
-    for line in notes(found.report):
+    for line in notes(found.report, experiment):
         output().print(line)
     output().print(f"capture: {found.file}")
 
 
-def notes(report: Mapping[str, Any]) -> Iterator[str]:
-    """What a capture has, and what it lacks."""
+def notes(report: Mapping[str, Any], experiment: Experiment) -> Iterator[str]:
+    """What a capture has, and what it lacks. `experiment`: with the settings of the capture."""
+    if not report["packets"]:
+        settings = experiment.check()
+        since, until = settings["capture"].get("from", "0 ns"), settings["capture"].get("to")
+        end = f"the capture ends at {until}" if until else f"the run ends at {settings['run']['duration']}"
+        yield f"no packet crossed these links from {since} on: {end}"
+        return
     span = ""
     if report["first_ns"] is not None:
         span = f", from {report['first_ns']} ns to {report['last_ns']} ns"

@@ -138,7 +138,7 @@ def run(
             raise failed
         if unreached is not None:
             raise unreached
-        _finish(result, json, pictures, list(found.tables))
+        _finish(experiment, result, json, pictures, list(found.tables))
         if found.unknown is not None:
             raise found.unknown
 
@@ -211,7 +211,9 @@ def _print(
     return unknown
 
 
-def _finish(result: Result, json: bool, pictures: Drawing | None, by: Sequence[str]) -> None:
+def _finish(
+    experiment: Experiment, result: Result, json: bool, pictures: Drawing | None, by: Sequence[str]
+) -> None:
     """`by`: sums of flows that are drawn."""
     assert result.folder is not None
     say = tell_results(result.folder, json)
@@ -219,7 +221,7 @@ def _finish(result: Result, json: bool, pictures: Drawing | None, by: Sequence[s
         from fabricsim.cli.capture import notes  # noqa: PLC0415 - few runs have one
 
         say(f"capture: {result.folder / report['file']}")
-        for line in notes(report):
+        for line in notes(report, experiment):
             say(f"  {line}")
     if pictures is not None:
         from fabricsim.plots import save_plots, save_sum_plots  # noqa: PLC0415 - matplotlib takes long to import

@@ -92,7 +92,12 @@ def _chosen(
         and (not hosts or (packet.source in hosts and packet.target in hosts))
     ]
     if not found:
-        raise InputError("the capture has no packet in this part")
+        times = [packet.crossings[0].time_ns for packet in packets]
+        among = f" among {', '.join(hosts)}" if hosts else ""
+        raise InputError(
+            f"there is no packet{among} in this part: the capture has packets from {min(times):g} ns to "
+            f"{max(times):g} ns"
+        )
     if len(found) > MOST_PACKETS:
         raise InputError(
             f"{len(found):,} packets are in this part, and a chart has room for {MOST_PACKETS}: "
