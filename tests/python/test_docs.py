@@ -230,6 +230,13 @@ def test_a_page_about_the_design_of_a_model_begins_with_its_limits() -> None:
         assert "\n\n*Scope and limits*: " in head, name
 
 
+def test_pages_request_no_facts_of_a_repository() -> None:
+    """Material for MkDocs requests them from api.github.com for the address in `repo_url`."""
+    text = (ROOT / "mkdocs.yml").read_text()
+    assert "repo_url" not in re.sub("#.*", "", text)
+    assert "link: https://github.com/fabricsim/fabricsim" in text
+
+
 def test_the_search_needs_no_server_and_no_network() -> None:
     """Searched in Chromium from files, offline: with these lines it has results, without them it is hidden."""
     text = (ROOT / "mkdocs.yml").read_text()
