@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from typing import Any
 
@@ -129,3 +130,28 @@ def test_a_name_that_is_not_simulated_can_be_tested(name: str) -> None:
         getattr(ANYTHING, name)
     with pytest.raises(NotImplementedError, match="Pack_external is not simulated"):
         ANYTHING.INT.Pack_external("external32", b"", bytearray(), 0)
+
+
+def test_each_rank_has_a_conversion_of_objects_of_its_own() -> None:
+    def program() -> tuple[bytes, int | None, int, Any]:
+        comm = MPI.COMM_WORLD
+        if comm.rank == 1:
+            ANYTHING.pickle.__init__(
+                lambda obj: json.dumps(obj).encode(), lambda data: json.loads(bytes(data))
+            )
+        elif comm.rank == 2:
+            MPI.pickle.PROTOCOL, MPI.pickle.THRESHOLD = 2, 5
+        comm.barrier()
+        found = comm.sendrecv({"rank": comm.rank}, dest=comm.rank, source=comm.rank)
+        return MPI.pickle.dumps([1]), MPI.pickle.PROTOCOL, MPI.pickle.THRESHOLD, found
+
+    usual = pickle.HIGHEST_PROTOCOL
+    assert isinstance(MPI.pickle, MPI.Pickle)
+    for _ in range(2):  # nothing of a run is left in the next one
+        assert fs.mpi.run(program, 3, "loggp:L=1000,o=100,g=10,G=1").values == [
+            (pickle.dumps([1], usual), usual, 1 << 18, {"rank": 0}),
+            (b"[1]", None, 1 << 18, {"rank": 1}),
+            (pickle.dumps([1], 2), 2, 5, {"rank": 2}),
+        ]
+    assert MPI.pickle.loads(MPI.pickle.dumps([1])) == [1]
+    assert MPI.pickle.loads_oob(*MPI.pickle.dumps_oob([1])) == [1]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import operator
 import pickle as python_pickle
 from collections.abc import Callable, Iterable
+from contextvars import ContextVar
+from copy import copy
 from typing import Any
 
 from fabricsim.mpi.memory import Memory, buffer
@@ -27,7 +29,7 @@ class Pickle:
         self._dumps = dumps or python_pickle.dumps
         self._loads = loads or python_pickle.loads
         self.PROTOCOL = protocol
-        self.THRESHOLD = THRESHOLD if threshold is None else threshold
+        self._threshold = THRESHOLD if threshold is None else threshold
 
     @property
     def PROTOCOL(self) -> int | None:
@@ -39,6 +41,15 @@ class Pickle:
         if value is None and self._dumps is python_pickle.dumps:
             value = python_pickle.HIGHEST_PROTOCOL
         self._protocol = value
+
+    @property
+    def THRESHOLD(self) -> int:
+        """Bytes from which `dumps_oob` leaves a buffer out of the bytes of an object."""
+        return self._threshold
+
+    @THRESHOLD.setter
+    def THRESHOLD(self, value: int) -> None:
+        self._threshold = value
 
     def dumps(self, obj: Any) -> bytes:
         """Bytes of an object."""
@@ -67,7 +78,62 @@ class Pickle:
         return self._loads(data, buffers=buffers)
 
 
-pickle = Pickle()
+_USUAL = Pickle()
+_of_rank: ContextVar[Pickle] = ContextVar("fabricsim_mpi_pickle", default=_USUAL)
+
+
+class RankPickle(Pickle):
+    """Conversion of the running rank: what a rank sets does not change that of others, which are other processes."""
+
+    def __init__(
+        self,
+        dumps: Callable[..., bytes] | None = None,
+        loads: Callable[..., Any] | None = None,
+        protocol: int | None = None,
+        threshold: int | None = None,
+    ) -> None:
+        _of_rank.set(Pickle(dumps, loads, protocol, threshold))
+
+    @property
+    def PROTOCOL(self) -> int | None:
+        """Version of pickle's protocol."""
+        return _of_rank.get().PROTOCOL
+
+    @PROTOCOL.setter
+    def PROTOCOL(self, value: int | None) -> None:
+        own = copy(_of_rank.get())
+        own.PROTOCOL = value
+        _of_rank.set(own)
+
+    @property
+    def THRESHOLD(self) -> int:
+        """Bytes from which `dumps_oob` leaves a buffer out of the bytes of an object."""
+        return _of_rank.get().THRESHOLD
+
+    @THRESHOLD.setter
+    def THRESHOLD(self, value: int) -> None:
+        own = copy(_of_rank.get())
+        own.THRESHOLD = value
+        _of_rank.set(own)
+
+    def dumps(self, obj: Any) -> bytes:
+        """Bytes of an object."""
+        return _of_rank.get().dumps(obj)
+
+    def loads(self, data: Any) -> Any:
+        """The object of bytes."""
+        return _of_rank.get().loads(data)
+
+    def dumps_oob(self, obj: Any) -> tuple[bytes, list[buffer]]:
+        """Bytes of an object, and buffers of its large arrays."""
+        return _of_rank.get().dumps_oob(obj)
+
+    def loads_oob(self, data: Any, buffers: Iterable[Any]) -> Any:
+        """The object of bytes and buffers."""
+        return _of_rank.get().loads_oob(data, buffers)
+
+
+pickle = RankPickle.__new__(RankPickle)
 """Conversion that all calls with objects use."""
 
 
