@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import errno
+import functools
 from collections.abc import Callable
 
 import pytest
-from verbs_cases import ALL, open_side
+from verbs_cases import ALL, connected, open_side
 
 import fabricsim.verbs as v
 
@@ -47,6 +48,54 @@ def test_masks_of_modify() -> None:
 
     # The last of the changes without an attribute has been to INIT; all others have changed nothing.
     assert v.run(None, {"H0": program}).values["H0"] == v.IBV_QPS_INIT
+
+
+def test_attributes_that_have_no_place_in_headers_or_no_meaning() -> None:
+    def program(ctx: v.Context) -> tuple[v.ibv_qp_state, v.QPAttr]:
+        qp = open_side(ctx).qp
+        flags = v.QPAttr(qp_access_flags=ALL | 1 << 20)
+        _refused([("qp_access_flags = 0x10000f: must be", lambda: qp.to_init(flags))], v.PyverbsRDMAError)
+        qp.to_init(v.QPAttr(qp_access_flags=ALL))
+        cases: list[tuple[str, Call]] = []
+        for name, bit in (
+            ("rq_psn", v.IBV_QP_RQ_PSN),
+            ("sq_psn", v.IBV_QP_SQ_PSN),
+            ("dest_qp_num", v.IBV_QP_DEST_QPN),
+        ):
+            for value in (1 << 24, (1 << 32) - 1, -1):
+                attr = v.QPAttr()
+                setattr(attr, name, value)
+                text = rf"queue pair \d+: {name} = {value}: must be 0 to 16777215 \(24 bits\)"
+                cases.append((text, functools.partial(qp.modify, attr, bit)))
+        _refused(cases, v.PyverbsRDMAError)
+        return qp.qp_state, qp.query()[0]
+
+    state, attr = v.run(None, {"H0": program}).values["H0"]
+    assert state == v.IBV_QPS_INIT
+    assert (attr.rq_psn, attr.sq_psn, attr.dest_qp_num) == (None, None, None)
+
+
+@pytest.mark.parametrize(("allowed", "is_refused"), [(0, True), (1, False)])
+def test_without_outstanding_reads_a_read_is_refused(allowed: int, is_refused: bool) -> None:
+    def program(ctx: v.Context) -> list[v.ibv_wc_opcode]:
+        side = connected(ctx, attr=v.QPAttr(max_rd_atomic=allowed))
+        if is_refused:
+            text = "max_rd_atomic = 0 allows no READ and no atomic operation"
+            reads = (v.IBV_WR_RDMA_READ, v.IBV_WR_ATOMIC_FETCH_AND_ADD)
+            cases: list[tuple[str, Call]] = [(text, functools.partial(side.post, of, 8)) for of in reads]
+            _refused(cases, v.PyverbsRDMAError)
+        else:
+            side.post(v.IBV_WR_RDMA_READ, 8)
+        side.post(v.IBV_WR_RDMA_WRITE, 8)
+        return [one.opcode for one in side.wait(1 if is_refused else 2)]
+
+    def other(ctx: v.Context) -> None:
+        connected(ctx)
+        ctx.sleep("100 us")
+
+    found = v.run(None, {"H0": program, "H1": other}).values["H0"]
+    writes = [v.IBV_WC_RDMA_WRITE]
+    assert found == (writes if is_refused else [v.IBV_WC_RDMA_READ, *writes])
 
 
 def test_numbers_of_pieces_and_bytes() -> None:

@@ -48,6 +48,27 @@ def _state(end: cm.CMID) -> v.ibv_qp_state:
     return end.qp.qp_state
 
 
+def test_a_lid_that_no_host_has_is_an_event() -> None:
+    def client(ctx: v.Context) -> list[tuple[str, int]]:
+        channel = cm.CMEventChannel(ctx)
+        end = cm.CMID(channel)
+        found = []
+        for lid in (99, 0, 0xC000, ctx.lid, 3):
+            end.resolve_addr(cm.AddrInfo(lid, 5))
+            event = channel.get_cm_event()
+            found.append((event.event_type.name.removeprefix("RDMA_CM_EVENT_"), event.status))
+            if event.status:
+                with pytest.raises(v.PyverbsUserError, match="resolve_route: call resolve_addr before"):
+                    end.resolve_route()
+        end.resolve_route()
+        return found
+
+    error = ("ADDR_ERROR", -errno.EHOSTUNREACH)
+    resolved = ("ADDR_RESOLVED", 0)
+    run = v.run(None, {"H0": client, "H1": lambda ctx: None})
+    assert run.values["H0"] == [error, error, error, resolved, resolved]
+
+
 def test_an_end_may_disconnect_after_the_other_one() -> None:
     """As librdmacm's examples do when they have the event."""
 

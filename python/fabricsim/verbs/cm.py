@@ -174,11 +174,20 @@ class CMID(AlternatePaths, Messages):
         self._reply = b""
 
     def resolve_addr(self, address: AddrInfo) -> None:
-        """Finds the host's LID: `RDMA_CM_EVENT_ADDR_RESOLVED` follows. It takes no time."""
+        """Finds the host's LID: `RDMA_CM_EVENT_ADDR_RESOLVED` follows; of a LID that no host has
+        `RDMA_CM_EVENT_ADDR_ERROR`. It takes no time.
+        """
         if address.dst is None:
             raise PyverbsUserError("resolve_addr: dst names the host")
         dst = address.dst
         lid = dst if isinstance(dst, int) else self.context.call(self.context.adapter.lid_of, dst)
+        try:
+            path_record(self.context, lid)
+        except PyverbsRDMAError:
+            self._address = None
+            error = CMEvent(Event.RDMA_CM_EVENT_ADDR_ERROR, self, status=-errno.EHOSTUNREACH)
+            self._state.local.append(error)
+            return
         self._address, self._peer = address, {"dlid": lid}
         self._state.local.append(CMEvent(Event.RDMA_CM_EVENT_ADDR_RESOLVED, self))
 

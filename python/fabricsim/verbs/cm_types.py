@@ -156,9 +156,9 @@ class CMEvent:
     """Of `RDMA_CM_EVENT_CONNECT_REQUEST`: the new end."""
     listen_id: CMID | None = None
     status: int = 0
-    """Reason of a rejection: 28 that of the program, 8 without a listener, 10 stale. Of datagrams, of
-    `RDMA_CM_EVENT_UNREACHABLE`: 1 without a listener, 2 rejected by the program. Of `IB_CM_APR_RECEIVED`: 0 if the
-    path is loaded."""
+    """Of `RDMA_CM_EVENT_ADDR_ERROR`: -EHOSTUNREACH. Reason of a rejection: 28 that of the program, 8 without a
+    listener, 10 stale. Of datagrams, of `RDMA_CM_EVENT_UNREACHABLE`: 1 without a listener, 2 rejected by the program.
+    Of `IB_CM_APR_RECEIVED`: 0 if the path is loaded."""
     private_data: bytes = b""
     ud: UDParam | None = None
     """Of `RDMA_CM_EVENT_ESTABLISHED` of datagrams: where they go."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from fabricsim.verbs import enums as e
 from fabricsim.verbs.addr import GID, AHAttr
+from fabricsim.verbs.attributes import require_valid
 from fabricsim.verbs.completion import CQ
 from fabricsim.verbs.context import PD, Closable, Context
 from fabricsim.verbs.errors import PyverbsRDMAError, PyverbsUserError
@@ -20,6 +21,8 @@ from fabricsim.verbs.wr import RecvWR, SendWR, linked, pieces
 Mask = e.ibv_qp_attr_mask
 _LOCAL = (e.IBV_WR_BIND_MW, e.IBV_WR_LOCAL_INV)
 """Operations that need no packet."""
+_READS = (e.IBV_WR_RDMA_READ, e.IBV_WR_ATOMIC_CMP_AND_SWP, e.IBV_WR_ATOMIC_FETCH_AND_ADD)
+"""Operations of which at most `max_rd_atomic` are outstanding."""
 
 
 @dataclass
@@ -140,6 +143,7 @@ class QP(Closable):
         self.context: Context = creator.context
         self.init_attr = dataclasses.replace(init_attr)
         self._attr = QPAttr()
+        self._has_no_reads = False
         cap = init_attr.cap
         self._handle = self.context.call(
             self.context.adapter.create_qp,
@@ -196,9 +200,10 @@ class QP(Closable):
 
         Raises:
             PyverbsUserError: the mask has a bit that is not supported.
-            PyverbsRDMAError: an attribute of the mask is not set, or the adapter refuses the change.
+            PyverbsRDMAError: an attribute of the mask is not set or invalid, or the adapter refuses the change.
         """
         given = self._masked(qp_attr, comp_mask)
+        require_valid(self.handle, given)
         path, alternate = given.get("ah_attr"), given.get("alt_ah_attr")
         numbers = [(name, int(value)) for name, value in given.items() if not isinstance(value, AHAttr)]
         second = None
@@ -209,6 +214,7 @@ class QP(Closable):
         row = None if path is None else path.row()
         self.context.call(self.context.adapter.modify_qp, self.handle, numbers, row, second)
         self._attr = dataclasses.replace(self._attr, **given)
+        self._has_no_reads = self._attr.max_rd_atomic == 0
 
     def _masked(self, qp_attr: QPAttr, comp_mask: int) -> dict[str, Any]:
         """The attributes of a mask, by name."""
@@ -244,6 +250,12 @@ class QP(Closable):
             if one.opcode in _LOCAL:
                 self._post_local(one)
                 continue
+            if self._has_no_reads and one.opcode in _READS:
+                text = (
+                    f"post_send: queue pair {handle}: max_rd_atomic = 0 allows no READ and no atomic operation: "
+                    "set 1 or more"
+                )
+                raise PyverbsRDMAError(text, errno.EINVAL)
             flags, sges = int(one.send_flags), pieces(one)
             data = None
             if flags & e.IBV_SEND_INLINE:
