@@ -125,3 +125,5 @@ def test_describe_names_what_has_failed_from_the_start(command: Command, tmp_pat
     assert "of the network before these failures" in ran.out
     told = json.loads(command("describe", file, *failed[2:], "--json").out)["failed"]
     assert told == {"links": ["S(3)-S(0)"], "switches": [], "hosts": []}
+    twice = command("describe", file, "--set", 'switches.failed=["S(2)", "S(2)"]')
+    assert "failed switches: 1 (S(2))" in twice.out

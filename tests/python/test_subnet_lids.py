@@ -240,6 +240,7 @@ def test_advice_tells_nodes_with_equal_descriptions_apart(tmp_path: Path) -> Non
     net = written(tmp_path / "net.txt", fabric)
     deployed = written(tmp_path / "lfts", route(net, "minhop").lfts)
     report = route(net, tables=deployed, fail=["L1S0", "L1S0"]).report
+    assert report["failure"]["failed"] == ["L1S0"]
     # A cable before its switch, whatever their names.
     assert route(net, tables=deployed, fail=["L1S0->L2S0", "L1S0"]).report["failure"]["cables"] == 8
     cut = report["failure"]["cut_off"]

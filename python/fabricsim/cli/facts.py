@@ -45,8 +45,9 @@ def print_facts(facts: Mapping[str, Any], console: Console) -> None:
 def failed_parts(experiment: Experiment) -> dict[str, list[str]]:
     """Links and switches that have failed from the start, and the hosts of such switches; empty if there are none."""
     settings = experiment.check()
-    links = list((settings.get("links") or {}).get("failed") or ())
-    switches = list((settings.get("switches") or {}).get("failed") or ())
+    links, switches = (
+        list(dict.fromkeys((settings.get(part) or {}).get("failed") or ())) for part in ("links", "switches")
+    )
     if not links and not switches:
         return {}
     network = tomllib.loads(experiment.export("toml")) if switches else {"host": [], "link": []}

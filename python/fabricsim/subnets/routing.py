@@ -239,7 +239,7 @@ def route(
         "fabric": load(fabric),
         "engine": engine,
         "manager": manager,
-        "fail": list(fail),
+        "fail": list(dict.fromkeys(fail)),
         "matrix": [tuple(Demand(*one)) for one in matrix],
     }
     request |= {**ports, **lanes, **{name: load_optional(file) for name, file in files.items()}}
