@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import SMALL
+from conftest import SMALL, Command
 from picture_cases import study
 
 import fabricsim as fs
@@ -100,6 +100,22 @@ def test_keys_that_vary_together_are_one_axis(experiment: Path) -> None:
     ).axes
     assert axes.get_xlabel() == "load, traffic 0\nwith title"
     np.testing.assert_allclose(axes.lines[0].get_ydata(), [0.1, 0.2, 0.3])
+
+
+@pytest.mark.usefixtures("real")
+def test_pictures_of_points_without_a_packet_are_left_out(small: Path, command: Command) -> None:
+    small.write_text(SMALL.replace("load = 0.3", "load = 0.0001"))
+    ran = command("sweep", small, "--vary", "run.duration=1 ns,2 ns", "--jobs", 1, "--out", "s")
+    assert (ran.code, ran.err) == (0, "")
+    assert "picture" not in ran.out
+    ran = command("plot", "s")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == "fabricsim: s: there is nothing to draw\n"
+    ran = command("plot", "s", "--metric", "latency_ns.mean")
+    assert ran.err == "fabricsim: this sweep has no point with latency_ns.mean, so there is nothing to draw\n"
+    ran = command("run", small, "--set", "run.duration=1 ns", "--plot", "--by", "source", "--out", "r")
+    assert (ran.code, ran.err) == (0, "")
+    assert "picture: r/links.png" in ran.out
 
 
 def test_nothing_to_draw_is_told(experiment: Path) -> None:

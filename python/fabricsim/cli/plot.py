@@ -9,6 +9,7 @@ import typer
 
 from fabricsim.cli.console import output, tell
 from fabricsim.cli.pictures import FormatOption, LabelOption, StyleOption, WidthOption, drawing
+from fabricsim.errors import InputError
 from fabricsim.sums import SUMMED_BY
 
 
@@ -74,5 +75,8 @@ def plot(
 
     part = Part(begin, end, tuple(host or ()))
     with drawing(style, width, label).look():
-        for picture in plot_folder(run, out, format, metric, kind, part, switches, by, say=tell):
+        pictures = plot_folder(run, out, format, metric, kind, part, switches, by, say=tell)
+        for picture in pictures:
             output().print(f"picture: {picture}", markup=False)
+    if not pictures:
+        raise InputError(f"{run}: there is nothing to draw")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -138,7 +137,7 @@ def run(
             raise failed
         if unreached is not None:
             raise unreached
-        _finish(experiment, result, json, pictures, list(found.tables))
+        _finish(experiment, result, json, pictures, found)
         if found.unknown is not None:
             raise found.unknown
 
@@ -212,9 +211,9 @@ def _print(
 
 
 def _finish(
-    experiment: Experiment, result: Result, json: bool, pictures: Drawing | None, by: Sequence[str]
+    experiment: Experiment, result: Result, json: bool, pictures: Drawing | None, sums: SumsOf
 ) -> None:
-    """`by`: sums of flows that are drawn."""
+    """`sums`: those of flows that are drawn."""
     assert result.folder is not None
     say = tell_results(result.folder, json)
     if (report := result.manifest.get("capture")) and not json:
@@ -226,6 +225,7 @@ def _finish(
     if pictures is not None:
         from fabricsim.plots import save_plots, save_sum_plots  # noqa: PLC0415 - matplotlib takes long to import
 
+        by = [name for name, table in sums.tables.items() if len(table)]
         with pictures.look():
             drawn = save_plots(result, result.folder, pictures.format)
             for picture in [*drawn, *save_sum_plots(result, result.folder, by, pictures.format)]:

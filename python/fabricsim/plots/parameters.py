@@ -96,6 +96,8 @@ def _require(result: SweepResult, metric: str) -> None:
         if pd.api.types.is_numeric_dtype(result.points[name])
         and not pd.api.types.is_bool_dtype(result.points[name])
     ]
+    if metric not in known and catalogue.is_known(metric):
+        raise InputError(f"this sweep has no point with {metric}, so there is nothing to draw")
     if metric not in known:
         near = difflib.get_close_matches(metric, known, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""

@@ -200,8 +200,8 @@ def save_sweep_plots(
     """Draws a sweep into the folder `out`: `metrics` over its parameters.
 
     Without `metrics`, latency and accepted load over the load where one varies, else the same over the parameters, or
-    time of jobs and accepted load if there are jobs; of repetitions of one point, each seed and the means. Then
-    throughput and latency of the sums of flows that the sweep has.
+    time of jobs and accepted load if there are jobs, as far as a point has them; of repetitions of one point, each seed
+    and the means. Then throughput and latency of the sums of flows that the sweep has.
 
     `by`: these sums only, and `metrics` are columns of theirs.
 
@@ -219,7 +219,8 @@ def save_sweep_plots(
         figures = {"load-latency": load_latency(result)}
     else:
         known = JOB_METRICS if _has_jobs(result) else SWEEP_METRICS
-        figures = {name: over_parameters(result, name) for name in known if name in result.points}
+        has_values = [name for name in known if name in result.points and result.points[name].notna().any()]
+        figures = {name: over_parameters(result, name) for name in has_values}
     if not by and not metrics:
         figures |= _sum_figures(result, list(result.sums), SUM_METRICS)
     return [save(figure, out / f"{_file_name(name)}.{format}") for name, figure in figures.items()]
