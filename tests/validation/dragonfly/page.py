@@ -5,7 +5,10 @@ from __future__ import annotations
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+from matplotlib.figure import Figure
+
 from fabricsim.plots import theme
+from fabricsim.plots.legends import legend
 
 from . import limits
 from .curves import ALGORITHMS, TRAFFIC, Point, Traffic, curve
@@ -25,7 +28,7 @@ def write(folder: Path) -> Path:
     for traffic in TRAFFIC:
         curves = {algorithm: found[traffic.name, algorithm] for algorithm in ALGORITHMS}
         picture = f"figures/dragonfly-{traffic.name}.svg"
-        _draw(folder / picture, traffic, curves)
+        theme.save(drawn(traffic, curves), folder / picture)
         part = f"![mean latency over accepted load]({picture})\n\n{_table(curves)}"
         text = text.replace(f"<!-- {traffic.name} -->", part)
     path = folder / "dragonfly.md"
@@ -55,9 +58,10 @@ def _table(curves: dict[str, list[Point]]) -> str:
     return "\n".join(lines)
 
 
-def _draw(path: Path, traffic: Traffic, curves: dict[str, list[Point]]) -> None:
+def drawn(traffic: Traffic, curves: dict[str, list[Point]]) -> Figure:
+    """Mean latency over accepted load, a line for each algorithm, and limits as dashed lines."""
     with theme.style():
-        figure = theme.new_figure(6.4, 4.0)
+        figure = theme.new_figure(7.4, 4.0)
         axes = figure.subplots()
         for number, (algorithm, points) in enumerate(curves.items()):
             look = theme.line_look(number)
@@ -73,5 +77,5 @@ def _draw(path: Path, traffic: Traffic, curves: dict[str, list[Point]]) -> None:
         axes.set_ylabel("mean latency (ns)")
         axes.set_xlim(left=0.0)
         axes.set_ylim(0.0, 3500.0)
-        axes.legend(loc="upper left", ncols=2)
-        theme.save(figure, path)
+        legend(figure)
+    return figure

@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib.util
 
 import pytest
-from dragonfly import limits
-from dragonfly.curves import run
+from dragonfly import limits, page
+from dragonfly.curves import ALGORITHMS, TRAFFIC, Point, run
 from dragonfly.limits import LIMITS, Limit
 
 pytestmark = pytest.mark.skipif(
@@ -19,6 +19,15 @@ def test_the_busiest_link_is_the_limit(limit: Limit) -> None:
     found = limits.held(limit)
     assert found.below.kept >= limits.KEPT
     assert found.beyond.kept <= limits.LOST
+
+
+def test_the_legend_is_beside_the_data() -> None:
+    curves = {name: [Point(0.1, 0.1, 600.0), Point(0.2, 0.2, 3000.0)] for name in ALGORITHMS}
+    for traffic in TRAFFIC:
+        figure = page.drawn(traffic, curves)
+        (axes,) = figure.axes
+        assert axes.get_legend() is None
+        assert [text.get_text() for text in figure.legends[0].get_texts()] == list(ALGORITHMS)
 
 
 def test_detours_get_past_the_limit_of_valiant() -> None:
