@@ -253,6 +253,24 @@ def test_congestion_trees_at_a_time(opened: Page) -> None:
     key(opened, "w")
 
 
+def test_headings_of_tables_are_apart(opened: Page) -> None:
+    """The numbers of a congestion tree have long headings, and a link's name beside them."""
+    key(opened, "t")
+    gaps = opened.evaluate(
+        """() => {
+          const inside = (cell) => {
+            const range = document.createRange();
+            range.selectNodeContents(cell);
+            return range.getBoundingClientRect();
+          };
+          const boxes = [...document.querySelectorAll("#roots thead th")].map(inside);
+          return boxes.slice(1).map((box, number) => box.left - boxes[number].right);
+        }"""
+    )
+    assert len(gaps) == 5
+    assert min(gaps) >= 5.0
+
+
 def test_what_is_not_recorded_is_said(browser: Browser, tmp_path: Path) -> None:
     run = torus([3, 3])
     run = fs.Result(

@@ -52,7 +52,7 @@ export function treeTable(runs, state, choose) {
       const head = ["root", "lane", "branches", "depth", "contrib.", "victims"];
       if (!rows.length) box.append(element("p", { class: "note" }, "None at this time."));
       else {
-        box.append(element("table", {}, element("thead", {}, element("tr", {}, ...head.map((text, i) =>
+        box.append(element("table", { class: "trees" }, element("thead", {}, element("tr", {}, ...head.map((text, i) =>
           element("th", { scope: "col", class: i ? "number" : null }, text)))), element("tbody", {}, ...rows)));
         box.append(element("p", { class: "note" }, run.hasSeries("stalled")
           ? "Dashed: outputs without credits that lead to the root within its depth. The run records the number of branches, "
