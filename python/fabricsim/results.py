@@ -317,14 +317,18 @@ def _key_of_job(name: str) -> str:
 
 
 def _figures(job: Mapping[str, Any]) -> dict[str, Any]:
-    """Results of a job; computing and exposed communication only if its ranks compute."""
-    left_out = (
-        "job",
-        "ranks",
-        "iterations",
-        *(() if job.get("compute_ns") else ("compute_ns", "exposed_ns")),
-    )
-    return {name: value for name, value in job.items() if name not in left_out}
+    """Results of a job."""
+    return {name: value for name, value in job.items() if name not in ("job", "ranks", "iterations")}
+
+
+def without_computing(largest: Mapping[Any, Any]) -> set[str]:
+    """Names of the exposed communication of jobs whose ranks do not compute: it is the time of their iterations.
+
+    Args:
+        largest: the largest values of scalars, by name.
+    """
+    exposed = [str(name).rpartition(".") for name in largest if str(name).endswith(".exposed_ns")]
+    return {f"{job}.{name}" for job, _, name in exposed if not largest.get(f"{job}.compute_ns")}
 
 
 _DESCRIPTION = ("entry", "key", "kind", "text", "sources", "destinations")

@@ -12,8 +12,10 @@ import fabricsim as fs
 from fabricsim import plots, spec
 from fabricsim.catalogue import figures, is_known
 from fabricsim.cli.compare import print_comparison
+from fabricsim.cli.repeated_tables import print_repeated, print_sets
 from fabricsim.cli.sweep_tables import print_sweep
 from fabricsim.cli.tables import print_result
+from fabricsim.compare import compare_repeated
 from fabricsim.report.page import html
 from fabricsim.results import scalars
 from fabricsim.sums import nearest_metric
@@ -100,19 +102,41 @@ def test_figures_of_each_job_are_columns_of_sweeps() -> None:
     assert list(sweep.points["jobs.meet.iteration_ns.mean"]) == [324.0, 624.0]
     assert list(sweep.points['jobs."a.b".iteration_ns.mean']) == [1324.0, 1324.0]
     assert list(sweep.points['jobs."a.b".exposed_ns']) == [324.0, 324.0]
-    assert "jobs.meet.exposed_ns" not in sweep.points, "its ranks do not compute"
+    assert list(sweep.points["jobs.meet.exposed_ns"]) == [324.0, 624.0], "its ranks do not compute"
+    assert list(sweep.points["jobs.meet.compute_ns"]) == [0.0, 0.0]
     plots.over_parameters(sweep, 'jobs."a.b".exposed_ns')
     text = io.StringIO()
     print_sweep(sweep, Console(width=80, file=text))
     lines = [" ".join(line.split()) for line in text.getvalue().splitlines()]
     assert "by job" in lines
-    assert {"0 ns meet 324 ns -", "a.b 1.32 µs 324 ns", "100 ns meet 624 ns -"} <= set(lines)
+    assert {"0 ns meet 324 ns 324 ns", "a.b 1.32 µs 324 ns", "100 ns meet 624 ns 624 ns"} <= set(lines)
+
+
+def test_communication_of_jobs_that_only_communicate_is_said_once() -> None:
+    """It is the time of an iteration, which tables have, and a column for pictures and objectives."""
+    pair: list[dict[str, object]] = [{"name": name, "program": {"barrier": {}}} for name in ("one", "two")]
+    experiment = barrier().with_values({"jobs": pair})
+    vary = {"jobs.one.step_delay": ["0 ns", "100 ns"]}
+    sweep = fs.sweep(experiment, vary=vary, jobs=1)
+    assert list(sweep.points["jobs.two.exposed_ns"]) == list(sweep.points["jobs.two.iteration_ns.mean"])
+    settings: list[dict[str, object]] = [{}, {"jobs.one.step_delay": "1 us"}]
+    sets = [fs.sweep(experiment, set=one, jobs=1, seeds=2) for one in settings]
+    text = io.StringIO()
+    console = Console(width=80, file=text)
+    print_sweep(sweep, console)
+    print_repeated(sets[0], console)
+    print_sets(compare_repeated(sets), console)
+    assert "mean iteration" in text.getvalue().replace("\n", " ")
+    for shown in (text.getvalue(), html(sweep), html(sets[0])):
+        assert "iteration" in shown
+        assert "exposed" not in shown
+    runs = [fs.run(experiment, set=one) for one in settings]
+    assert not [name for name in fs.compare(runs).totals.index if "exposed" in name]
 
 
 def test_names_of_figures_are_those_of_sweeps() -> None:
     """What a check before a sweep lets pass is in its table."""
     summary = fs.run(barrier()).manifest["summary"]
-    summary["jobs"][0] |= {"compute_ns": 1.0, "exposed_ns": 1.0}
     names = {name for name in scalars(summary) if name.startswith("jobs.meet.")}
     never = {
         "answered_per_s",

@@ -14,6 +14,7 @@ from fabricsim.cli.repeated_cells import cells, joined, quantity
 from fabricsim.cli.sums_tables import print_repeated_sums, print_sweep_sums
 from fabricsim.compare import RepeatedComparison
 from fabricsim.lazy import pandas as pd
+from fabricsim.results import without_computing
 from fabricsim.shown import number_of
 from fabricsim.statistics import CONFIDENCE
 from fabricsim.sweep import SweepResult
@@ -62,7 +63,8 @@ def _quantities(found: pd.DataFrame, title: str) -> Table:
     for name in TOTALS:
         if name in rows:
             table.add_row(entry_of(name).label, *cells(rows[name], entry_of(name)))
-    entries = of_entries(rows)
+    twice = without_computing({name: row["mean"] for name, row in rows.items()})
+    entries = [name for name in of_entries(rows) if name not in twice]
     if entries:
         table.add_section()
     for name in entries:
@@ -86,7 +88,10 @@ def print_sets(found: RepeatedComparison, console: Console) -> None:
     by_quantity = {
         str(name): rows.to_dict("records") for name, rows in found.quantities.groupby("quantity", sort=False)
     }
-    names = [name for name in TOTALS if name in by_quantity] + of_entries(by_quantity)
+    twice = without_computing({name: max(row["mean"] for row in rows) for name, rows in by_quantity.items()})
+    names = [
+        name for name in (*TOTALS, *of_entries(by_quantity)) if name in by_quantity and name not in twice
+    ]
     for name in names:
         first, *others = by_quantity[name]
         of = entry_of(name)
@@ -141,7 +146,8 @@ def _points_by_entry(result: SweepResult, found: pd.DataFrame) -> Table | None:
     groups = _groups(result, found, names)
     shown = max(1, MOST_ROWS // len(entries))
     note = f"the first {shown} of {len(groups)} points" if len(groups) > shown else None
-    figures = [figure for figure in _OF_POINTS if keys[figure]]
+    said = {*names} - without_computing(found.groupby("metric")["mean"].max().to_dict())
+    figures = [figure for figure in _OF_POINTS if not said.isdisjoint(keys[figure])]
     table = narrow("by entry", note)
     for key in result.varied:
         table.add_column(key_heading(key, result.varied))

@@ -15,6 +15,7 @@ from fabricsim.cli.numbers import shown as shown_as
 from fabricsim.cli.repeated_tables import print_repeated
 from fabricsim.cli.schedule_tables import print_precision, print_search
 from fabricsim.cli.sums_tables import print_sweep_sums
+from fabricsim.results import without_computing
 from fabricsim.sweep import SweepResult
 from fabricsim.sweep.table import BOUND
 from fabricsim.sweep.table import entry as entry_of
@@ -83,7 +84,8 @@ def _print_jobs(result: SweepResult, console: Console) -> None:
     """Mean iteration and exposed communication of each job, where the time of all jobs does not say it."""
     columns = [str(name) for name in result.points]
     jobs = [name.removesuffix(f".{_OF_JOB[0]}") for name in columns if _is_of_job(name)]
-    figures = [figure for figure in _OF_JOB if any(f"{job}.{figure}" in columns for job in jobs)]
+    said = {*columns} - without_computing(result.points.max(numeric_only=True).to_dict())
+    figures = [figure for figure in _OF_JOB if any(f"{job}.{figure}" in said for job in jobs)]
     if len(jobs) < 2 and len(figures) < 2:
         return
     known = [entry_of(f"jobs[].{figure}") for figure in figures]

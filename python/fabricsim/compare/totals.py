@@ -7,7 +7,7 @@ from typing import Any
 
 from fabricsim.catalogue import FRACTION, Entry, entry_parts, figures, key
 from fabricsim.lazy import pandas as pd
-from fabricsim.results import Result, few_looks, scalars
+from fabricsim.results import Result, few_looks, scalars, without_computing
 
 FIRST = (
     "status",
@@ -79,10 +79,12 @@ def entry(name: str) -> Entry:
 
 
 def _scalars(result: Result) -> dict[str, Any]:
+    everything = scalars(result.manifest["summary"])
+    left_out = _OWN | without_computing(everything)
     found = {
         name: value
-        for name, value in scalars(result.manifest["summary"]).items()
-        if name not in _OWN and not name.startswith(_OWN_PARTS) and not _follows(name)
+        for name, value in everything.items()
+        if name not in left_out and not name.startswith(_OWN_PARTS) and not _follows(name)
     }
     return found | _final(result) | _victims(result)
 

@@ -13,7 +13,7 @@ from fabricsim.errors import InputError
 from fabricsim.lazy import pandas as pd
 from fabricsim.report.parts import Section, Table, cell, noted, table_of
 from fabricsim.report.sums import TITLES
-from fabricsim.results import Result
+from fabricsim.results import Result, without_computing
 from fabricsim.sums import extremes, keys_of
 from fabricsim.sweep import SweepResult
 from fabricsim.sweep.sums import with_silent
@@ -107,7 +107,8 @@ def entries_of_sweep(result: SweepResult, most: int) -> list[Section]:
     points, names = result.means, _entries_in(result)
     if len(names) < 2 and not any(name.startswith("jobs.") for name in names):
         return []
-    figures = [*_FIGURES, *(of for of in OF_JOBS if any(f"{name}.{of}" in points for name in names))]
+    said = {*points} - without_computing(points.max(numeric_only=True).to_dict())
+    figures = [*_FIGURES, *(of for of in OF_JOBS if any(f"{name}.{of}" in said for name in names))]
     parts = []
     for at, name in enumerate(names):
         columns = {figure: points.get(f"{name}.{figure}") for figure in figures}

@@ -10,6 +10,7 @@ from fabricsim.plots import save_sweep_plots
 from fabricsim.report.brief import OF_JOBS, entries_of_sweep
 from fabricsim.report.parts import Section, Table, cell, embedded, given, noted, scratch, table_of
 from fabricsim.report.sums import sums_of_sweep
+from fabricsim.results import without_computing
 from fabricsim.statistics import CONFIDENCE
 from fabricsim.sweep import SweepResult
 from fabricsim.sweep.precision import PrecisionSchedule
@@ -72,7 +73,8 @@ def _means(result: SweepResult) -> Section:
     """Means over the seeds, with their intervals: totals, then figures of entries and jobs."""
     table = result.estimates()
     metrics = [name for name in _TOTALS if name in set(table["metric"])]
-    metrics += [name for name in table["metric"].unique() if _is_of_entry(str(name))]
+    twice = without_computing(table.groupby("metric")["mean"].max().to_dict())
+    metrics += [name for name in table["metric"].unique() if _is_of_entry(str(name)) and name not in twice]
     headings = [*result.varied, "quantity", "mean", "from", "to", "seeds"]
     rows = []
     for metric in metrics:
