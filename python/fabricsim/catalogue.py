@@ -140,6 +140,13 @@ def is_known(name: str) -> bool:
     return name in _keys() or any("[]" not in entry.name for entry in of_map)
 
 
+def is_number(name: str) -> bool:
+    """False for texts, and for what is true or false, in summaries."""
+    return not any(
+        values["name"] == name and values["kind"] not in ("real", "whole") for values in _content()["summary"]
+    )
+
+
 def figures(section: str) -> list[str]:
     """Figures of entries of a list, `traffic` or `jobs`: keys of its entries that are results."""
     parts = ("entries[].",) if section == "traffic" else ("entries[].", "jobs[].")

@@ -17,6 +17,17 @@ from fabricsim.sums import implicit_group, nearest
 _HOST = re.compile(r"^\[\[host\]\]\n(name = .*)$", re.MULTILINE)
 _PLAIN = re.compile(r'name = "([^"\\]*)"')
 
+NEEDS = {
+    "transport": "transport.mode",
+    "queue_pairs": "queue_pairs",
+    "subnet": "subnet_manager",
+    "congestion": "congestion_control.algorithm",
+    "job_time_ns": "jobs",
+}
+"""Parts of the results that not every run has, and the section or key of the experiment that they need."""
+OF_REQUESTS = ("answered_per_s", "round_trip_ns")
+"""Figures of entries of the traffic list that have responses."""
+
 
 @dataclass(frozen=True)
 class Unknown:
@@ -59,6 +70,26 @@ class MetricNames:
             return Unknown(f"the only entry of traffic has no name: its figures are the totals, {figure}")
         names, kind = (traffic, "entry of traffic") if section == "traffic" else (jobs, "job")
         return None if whose in names else _lacks(kind, whose, names)
+
+    def absent(self, metric: str) -> Unknown | None:
+        """The reason why a run of the experiment does not have the part of the results that a metric is of; None if
+        it has.
+
+        Raises:
+            InputError: the experiment is invalid.
+        """
+        if (parts := entry_parts(metric)) is not None:
+            section, whose, figure = parts
+            asks = section == "traffic" and f"{whose}.response" in self._entries("traffic")
+            if asks or not figure.startswith(OF_REQUESTS):
+                return None
+            return Unknown(f"{section}.{whose} has no responses: give {section}.{whose}.response")
+        part = metric.partition(".")[0]
+        section, _, key = NEEDS.get(part, "").partition(".")
+        given = self.facts.get(section)
+        if not section or (given.get(key, "none") != "none" if given and key else given):
+            return None
+        return Unknown(f"the experiment has no {NEEDS[part]}")
 
     @cached_property
     def hosts(self) -> list[str] | None:

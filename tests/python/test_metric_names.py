@@ -109,6 +109,49 @@ def test_unknown_names_are_refused_before_points_run(mesh: Path, name: str, comm
         assert not Path("s").exists()
 
 
+ABSENT = {
+    "transport.completion_ns.mean": "the experiment has no transport.mode",
+    "queue_pairs.messages": "the experiment has no queue_pairs",
+    "subnet.sweeps": "the experiment has no subnet_manager",
+    "congestion.marked": "the experiment has no congestion_control.algorithm",
+    "job_time_ns": "the experiment has no jobs",
+    "traffic.incast.round_trip_ns.p99": "traffic.incast has no responses: give traffic.incast.response",
+    "bound_fraction": "give --bound as well",
+    "saturated": "no number: there is nothing to draw over the parameters",
+}
+"""Numbers of other runs, or no numbers, and what is said of them."""
+
+
+@pytest.mark.parametrize("name", ABSENT)
+@pytest.mark.usefixtures("no_run")
+def test_parts_of_results_that_no_point_has_are_refused_before_points_run(
+    mesh: Path, name: str, command: Command
+) -> None:
+    ran = command("sweep", mesh, "--vary", f"{LOAD}=0.1,0.2", "--plot", name, "--jobs", "1", "--out", "s")
+    assert (ran.code, ran.err) == (2, f"fabricsim: --plot {name}: {ABSENT[name]}\n")
+
+
+def test_a_part_of_results_that_one_point_has_is_known(mesh: Path, command: Command) -> None:
+    for vary, metric in (
+        ("congestion_control.algorithm=none,dcqcn", "congestion.marked"),
+        ("transport.mode=none,ordered", "transport.completion_ns.mean"),
+        ('traffic.incast.response={message="8 B"},{message="1 KiB"}', "traffic.incast.round_trip_ns.p99"),
+    ):
+        options = (
+            "--vary",
+            vary,
+            "--set",
+            "host.open_messages=64",
+            "--plot",
+            metric,
+            "--jobs",
+            "1",
+            "--force",
+        )
+        ran = command("sweep", mesh, *options, "--out", "t")
+        assert (ran.code, f"{metric}.png" in ran.out) == (0, True), ran.err
+
+
 @pytest.mark.usefixtures("no_run")
 def test_the_control_known_names_run(mesh: Path) -> None:
     with pytest.raises(AssertionError, match="something runs"):

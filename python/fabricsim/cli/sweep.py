@@ -142,7 +142,7 @@ def sweep(
     pictures = drawing(style, width, label, format)
     experiment = read(file, set)
     _check_metrics(
-        plot or (), [experiment.text, *(vary or ()), *(zip or ()), *(random or ()), *(point or ())]
+        plot or (), [experiment.text, *(vary or ()), *(zip or ()), *(random or ()), *(point or ())], bound
     )
     points = {
         "vary": values_by_key(vary),
@@ -192,15 +192,19 @@ def _swept(
     return result, interrupt.asked()
 
 
-def _check_metrics(metrics: Sequence[str], given: Sequence[str]) -> None:
+def _check_metrics(metrics: Sequence[str], given: Sequence[str], bound: bool) -> None:
     """Refuses metrics that no run has, before hours of runs. `given`: the file and options, which name the parameters.
 
     Raises:
-        InputError: a metric is neither a quantity of results nor a parameter.
+        InputError: a metric is neither a number of results nor a parameter.
     """
     for name in metrics:
+        if name == BOUND and not bound:
+            raise InputError(f"--plot {name}: give --bound as well")
         if catalogue.is_known(name) or catalogue.sum_parts(name) or name in (BOUND, "wall_s", "seed"):
-            continue
+            if catalogue.is_number(name):
+                continue
+            raise InputError(f"--plot {name}: no number: there is nothing to draw over the parameters")
         plain = re.sub(r"_(ns|gbps|bytes)$", "", name)  # a parameter's column of numbers
         if "." in name and any(plain in text for text in given):
             continue

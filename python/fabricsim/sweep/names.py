@@ -7,28 +7,38 @@ from dataclasses import replace
 
 from fabricsim.catalogue import entry_parts, sum_parts
 from fabricsim.errors import InputError
-from fabricsim.metric_names import MetricNames, Unknown
+from fabricsim.metric_names import NEEDS, MetricNames, Unknown
 from fabricsim.spec import Experiment
 from fabricsim.sweep.plan import Plan, Point
 
 _NAMING = ("groups", "topology", "traffic", "jobs")
 """Sections that give names."""
+_GIVING = tuple(f"{need}." for need in NEEDS.values())
+"""Sections and keys that give a part of the results; of sections all keys do."""
 
 
 def require_names(metrics: Sequence[str], experiment: Experiment, plan: Plan, where: str) -> None:
-    """Refuses metrics of groups, hosts, entries or jobs that no point of a sweep has.
+    """Refuses metrics of groups, hosts, entries or jobs, and of parts of the results, that no point of a sweep has.
 
     Raises:
         InputError: one has a name that no point has.
     """
-    named = [name for name in dict.fromkeys(metrics) if sum_parts(name) or entry_parts(name)]
+    named = [
+        name
+        for name in dict.fromkeys(metrics)
+        if sum_parts(name) or entry_parts(name) or name.partition(".")[0] in NEEDS
+    ]
     if not named:
         return
     left: dict[str, Unknown] = {}
     try:
         for point in _different(plan):
             names = MetricNames(experiment.with_overrides([*point.items()]))
-            found = {name: problem for name in left or named if (problem := names.unknown(name))}
+            found = {
+                name: problem
+                for name in left or named
+                if (problem := names.unknown(name) or names.absent(name))
+            }
             if not found:
                 return
             left = {name: replace(of, known=_more(left.get(name), of)) for name, of in found.items()}
@@ -59,6 +69,8 @@ def _different(plan: Plan) -> Iterator[Point]:
 
 def _gives_names(key: str) -> bool:
     section, _, rest = key.partition(".")
-    # of an entry only its name, or all of it
-    of_entry = section in ("traffic", "jobs") and "." in rest and not rest.endswith((".name", ".program"))
-    return section in _NAMING and not of_entry
+    if section not in _NAMING:
+        return key in {need.partition(".")[0] for need in _GIVING} or f"{key}.".startswith(_GIVING)
+    # of an entry only its name, its responses, or all of it
+    naming = rest.endswith((".name", ".program")) or "response" in rest.split(".")
+    return naming or section not in ("traffic", "jobs") or "." not in rest
