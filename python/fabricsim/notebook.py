@@ -165,7 +165,12 @@ def _of_sweep(result: SweepResult) -> View:
 def _of_study(result: TuneResult) -> View:
     best = result.best
     settings = [] if best is None else list(best["settings"].items())
-    columns = [Entry(name, name) for name in ("trial", *result.parameters, *result.objective_columns)]
+    columns = [Entry(name, name) for name in ("trial", *result.parameters)]
+    notes = result.trials.attrs.get("columns", {})
+    columns += [
+        Entry(name, metric_of(name).label, str(notes.get(name, ("", ""))[0]))
+        for name in result.objective_columns
+    ]
     return View(
         f"{result.title}: {number_of(len(result.trials) - 1, 'trial')}",
         text="" if best else "No setting keeps the constraints.",

@@ -137,6 +137,8 @@ def test_values_are_short_on_the_prompt(experiment: fs.Experiment, tmp_path: Pat
     assert repr(sweep) == "SweepResult('Four <hosts> & a switch', 2 points of seed)"
     assert repr(study(1)).startswith("TuneResult('Congestion control of the incast', 23 trials, ")
     assert page(study(1)).texts[0] == "Congestion control of the incast: 23 trials"
+    assert {"victim rate", "latency mean"} <= set(page(study(2)).texts), "names of metrics are in words"
+    assert any(text.endswith(" µs") for text in page(study(2)).texts), "times have their unit"
     many = fs.Experiment.from_text(TEXT + "# comment\n" * 1000)
     assert repr(fs.bound(experiment)).startswith("Bound('Four <hosts> & a switch', at most ")
     compared = repr(fs.compare([run, run]))
