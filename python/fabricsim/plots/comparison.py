@@ -6,7 +6,7 @@ import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from matplotlib.axes import Axes
@@ -19,6 +19,7 @@ from fabricsim.compare import Comparison
 from fabricsim.errors import InputError
 from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
+from fabricsim.plots.ceilings import within_links
 from fabricsim.plots.entities import (
     OTHERS,
     Keys,
@@ -69,6 +70,7 @@ def comparison(found: Comparison, most_flows: int = MOST_FLOWS, by: str | None =
         InputError: neither a flow nor an entry is in all runs, no run kept a series, or a run has no such sums.
     """
     drawn = _drawn_flows(found, most_flows) if by is None else _drawn_sums(found, by)
+    drawn = _below_links(found, drawn)
     scale, unit = time_scale(max(drawn.ends.values(), default=1.0))
     count = len(found.labels)
     columns = min(count, MOST_COLUMNS)
@@ -217,6 +219,15 @@ def _drawn_entries(found: Comparison, shares: Mapping[str, pd.Series[float]], mo
     looks = [{"color": colour, "linewidth": sized(2.5)} for colour in entry_colours(found.runs[0], shown)]
     bins = _coarse(known, flows, shown, max(map(shortest_of_totals, found.runs)))
     return _Drawn("entry", shown, looks, bins, ends, of_entries, "share of link,\nmean of flows,\nlast tenth")
+
+
+def _below_links(found: Comparison, drawn: _Drawn) -> _Drawn:
+    bins = {
+        label: within_links(drawn.bins[label], drawn.ends[label], run, drawn.title)
+        for label, run in zip(found.labels, found.runs, strict=True)
+        if label in drawn.bins
+    }
+    return replace(drawn, bins=bins)
 
 
 def _wide(run: Result) -> pd.DataFrame:

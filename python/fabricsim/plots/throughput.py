@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from fabricsim import catalogue
 from fabricsim.lazy import pandas as pd
+from fabricsim.plots.ceilings import within_links
 from fabricsim.plots.entities import (
     MOST_LINES,
     OTHERS,
@@ -65,6 +66,7 @@ def throughput(result: Result, most_lines: int = MOST_LINES) -> Figure:
         bins = coarse(totals, flows, shown, shortest_of_totals(result))
         colours = zip(shown, entry_colours(result, shown), strict=True)
         looks = {name: {"color": colour, "linewidth": sized(2.5)} for name, colour in colours}
+    bins = within_links(bins, end, result, title)
     return _figure(bins, end, {name: looks[name] for name in shown}, title, result.title)
 
 
@@ -79,7 +81,7 @@ def throughput_by(result: Result, by: str) -> Figure:
     end = end_of(wide, result)
     wide = whole_bins(wide, end)
     keys = Keys.of(rates_by(result, by))
-    bins = coarse(wide, result.frames.get("flows"), keys.shown)
+    bins = within_links(coarse(wide, result.frames.get("flows"), keys.shown), end, result, by)
     looks = {name: {"color": colour, "linewidth": sized(2.5)} for name, colour in keys.colours.items()}
     return _figure(bins, end, looks, by, f"{result.title}: by {by}")
 
