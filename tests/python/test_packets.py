@@ -134,6 +134,17 @@ def test_mistakes_have_one_message(run: Path, tmp_path: Path) -> None:
             fs.run(bare, set={"measure.packets": [choice]})
 
 
+def test_a_run_whose_chosen_packets_crossed_no_link(tmp_path: Path) -> None:
+    """Such as packet 17 of a source of one: a sentence, and no table without rows."""
+    file, folder = tmp_path / "none.toml", tmp_path / "none"
+    file.write_text(TWO.replace('"* -> H2"', '"H0 -> H2 #17"'))
+    fs.run(file, out=folder)
+    assert invoke(folder) == "none of the chosen packets crossed a link\n"
+    done = CliRunner().invoke(app, ["packets", str(folder), "--packet", "0"])
+    assert isinstance(done.exception, fs.InputError)
+    assert str(done.exception) == "--packet 0: the run has no such packet: none crossed a link"
+
+
 def test_a_trace_replaces_no_file_unasked(run: Path, tmp_path: Path) -> None:
     hops = fs.load(run).table("packet_hops")
     target = tmp_path / "trace.json"

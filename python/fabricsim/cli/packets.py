@@ -50,9 +50,7 @@ def packets(
     with absent_columns_named([result]):
         hops = _hops(result, run)
         if number is not None:
-            hops = hops[hops["packet"] == number]
-            if hops.empty:
-                raise InputError(f"--packet {number}: the run has no such packet: give 0 to {_last(run)}")
+            hops = _of_packet(hops, number)
         for file in (csv, perfetto):
             if file is not None and file.exists() and not force:
                 raise InputError(f"{file}: this exists; choose another name, or replace it with --force")
@@ -65,7 +63,8 @@ def packets(
             return
         for line in sentences(hops):
             output().print(line, markup=False, highlight=False)
-        output().print(_way(hops) if number is not None else _delays(hops))
+        if len(hops):
+            output().print(_way(hops) if number is not None else _delays(hops))
         for file in filter(None, (csv, perfetto)):
             tell(f"written: {file}")
 
@@ -80,8 +79,12 @@ def _hops(result: Result, folder: Path) -> pd.DataFrame:
     return result.table("packet_hops").round(3)
 
 
-def _last(folder: Path) -> int:
-    return int(load(folder).table("packet_hops")["packet"].max())
+def _of_packet(hops: pd.DataFrame, number: int) -> pd.DataFrame:
+    found = hops[hops["packet"] == number]
+    if found.empty:
+        known = "none crossed a link" if hops.empty else f"give 0 to {int(hops['packet'].max())}"
+        raise InputError(f"--packet {number}: the run has no such packet: {known}")
+    return found
 
 
 def _delays(hops: pd.DataFrame) -> Table:
