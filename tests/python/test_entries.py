@@ -239,6 +239,8 @@ def test_offered_is_shown_where_it_is_known_and_explained_where_it_is_not(
     drawn = ("--set", "traffic.victims.pattern=uniform")
     assert told in command("run", incast, *drawn).out
     assert " -:" not in command("run", incast, *drawn, "--set", "traffic.incast.pattern=uniform").out
+    answered = ("--set", 'traffic.victims.response={message="64 B"}', "--set", "host.open_messages=64")
+    assert "or send responses" in " ".join(command("run", incast, *answered).out.split())
 
 
 @pytest.mark.parametrize(

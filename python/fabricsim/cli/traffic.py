@@ -29,7 +29,9 @@ _OF_FLOWS = (
     "latency_p99_ns",
 )
 """Columns of the table of flows that are printed or summed up."""
-UNKNOWN_OFFERED = "offered -: these sources draw their destinations; the table by entry has their total"
+UNKNOWN_OFFERED = (
+    "offered -: these sources draw their destinations, or send responses; the table by entry has their total"
+)
 _DIGITS = 2
 """Significant digits in which accepted throughputs of equal flows agree."""
 
