@@ -183,6 +183,7 @@ def test_labels_replace_names_everywhere(tmp_path: Path) -> None:
     ("labels", "problem"),
     [
         (["H99=a"], "--label H99: no text of these pictures has this name"),
+        (["H99=a", "nope=b"], "--label H99, nope: no text of these pictures has one of these names"),
         (["H4"], "--label H4: must be NAME=TEXT"),
         (["H4=a", "H4=b"], "--label H4: given twice"),
     ],

@@ -111,11 +111,11 @@ def look(chosen: Look) -> Iterator[None]:
         yield
     finally:
         _LOOK.reset(token)
-    for name in chosen.labels:
-        if name not in chosen.used:
-            raise InputError(
-                f"--label {name}: no text of these pictures has this name; they are drawn without it"
-            )
+    if unused := [name for name in chosen.labels if name not in chosen.used]:
+        name, it = ("this name", "it") if len(unused) == 1 else ("one of these names", "them")
+        raise InputError(
+            f"--label {', '.join(unused)}: no text of these pictures has {name}; they are drawn without {it}"
+        )
 
 
 def width_of(text: str) -> float:
