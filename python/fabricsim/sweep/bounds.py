@@ -67,10 +67,12 @@ def total_of(experiment: Experiment, stop: Stop) -> Total | str | None:
     """The largest total of an experiment's traffic, or the reason why it is missing; in a worker. None after a stop."""
     if stop():
         return None
-    traffic = experiment.written().get("traffic")
+    written = experiment.written()
+    traffic, jobs = written.get("traffic"), written.get("jobs")
     entries = traffic if isinstance(traffic, list) else []
-    if any("response" in entry for entry in entries) or experiment.written().get("jobs"):
-        return "responses and jobs have none, and their throughput is part of what is accepted"
+    if any("response" in entry for entry in entries) or jobs:
+        more = "; `fabricsim bound` gives the least times of jobs" if jobs else ""
+        return f"responses and jobs have none, and their throughput is part of what is accepted{more}"
     try:
         return Total.of(bound(experiment))
     except (FabricsimError, MemoryError) as error:
