@@ -56,6 +56,7 @@ def test_a_page_needs_nothing_else(command: Command, small: Path, tmp_path: Path
     for word in ("Summary", "Flows", "Pictures", "Invariants", "Experiment", "30", "in flight"):
         assert word in page.words
     assert SMALL.strip() in page.words
+    assert "td.number { white-space: nowrap; }" in text, "a number and its unit are not on two lines"
     assert command("report", "a", "--out", "b.html").code == 0
     assert (tmp_path / "b.html").read_text(encoding="utf-8") == text
 
