@@ -22,8 +22,8 @@ NUMBER, VERTICES = 4, 4
 """Bytes of a number; vertices of a piece."""
 
 COUNTED = """async () => {
-  // The frames of the opened page are over, and from now on those of the tests are the only ones: the page would draw its
-  // own between two of them, by another clock.
+  // The frames of the opened page are over, and from now on those of the tests are the only ones: the page
+  // would draw its own between two of them, by another clock.
   for (let i = 0; i < 3; i += 1) await new Promise(requestAnimationFrame);
   globalThis.requestAnimationFrame = () => 0;
   const gl = fabricsimViewer.view.renderer.getContext();
