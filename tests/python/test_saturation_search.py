@@ -302,7 +302,7 @@ def test_the_command_prints_the_point_and_the_runs(cell: Path, tmp_path: Path, c
         ("--saturation --latency-factor 0.5", "latency factor = 0.5: must be above 1"),
         ("--saturation --per-round 0", "points per round = 0: must be 1 to 64"),
         ("--saturation --precision 2%", "exclude each other"),
-        ("--saturation --seeds 1", "seeds = 1: must be 2"),
+        ("--saturation --seeds 1", "--seeds 1: must be a whole number from 2 to 1,000"),
         ("--saturation --set traffic=[]", "has a load"),
     ],
 )
