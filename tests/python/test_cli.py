@@ -225,6 +225,8 @@ def test_an_experiment_comes_from_standard_input(
     ran = command("run", "-", "--set", "traffic.0.load=0.4", "--json")
     assert (ran.code, json.loads(ran.out)["offered_load"]) == (0, 0.4), ran
     assert (tmp_path / "runs/stdin/manifest.json").exists()
+    given(SMALL.encode())
+    assert command("check", "-").out == "stdin: good\n"
     given(b"\xff\xfe")
     ran = command("check", "-")
     assert (ran.code, "standard input: it is no text in UTF-8" in ran.err) == (2, True), ran

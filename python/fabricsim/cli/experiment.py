@@ -23,7 +23,7 @@ def check(file: ExperimentFile, set: Set = None, json: Json = False) -> None:
     experiment = read(file, set)
     refusal = without_points(experiment)
     facts = experiment.check() if refusal is None else {}
-    text = f"{file}: good"
+    text = f"{'stdin' if str(file) == '-' else file}: good"
     values: dict[str, Any] = {}
     if is_swept := refusal is not None or bool(facts.get("sweep")):
         from fabricsim.sweep import plan  # noqa: PLC0415 - few experiments have one
