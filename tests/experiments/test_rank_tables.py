@@ -1,4 +1,4 @@
-"""Tables IV and V of the tutorial in short: medians of a few thousand messages are those of the page, of 1.5 million."""
+"""Tables IV and V of the tutorial in short: medians of a few thousand messages are those of the page."""
 
 from __future__ import annotations
 

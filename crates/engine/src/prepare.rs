@@ -266,7 +266,9 @@ fn subnet_plan(
 ) -> Result<Option<Arc<SubnetPlan>>, SpecError> {
     let plan = SubnetPlan::new(experiment, graph, &workload.groups, file)?;
     match (plan, &workload.partitions) {
-        (Some(plan), Some(partitions)) => plan.with_partitions((experiment, graph), partitions, file).map(Some),
+        (Some(plan), Some(partitions)) => {
+            plan.with_partitions((experiment, graph), partitions, file).map(Some)
+        }
         (plan, _) => Ok(plan),
     }
 }

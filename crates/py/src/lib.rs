@@ -94,8 +94,9 @@ fn check(py: Python<'_>, text: &str, file: &str, base: &str, overrides: Override
             }
             if lines.len() > 1 { bad_input(lines.join("\n")) } else { first }
         })?;
-        let lines: Vec<String> =
-            recording_mistakes(&prepared, file).map(|error| error.located(text, &overrides).to_string()).collect();
+        let lines: Vec<String> = recording_mistakes(&prepared, file)
+            .map(|error| error.located(text, &overrides).to_string())
+            .collect();
         if !lines.is_empty() {
             return Err(bad_input(lines.join("\n")));
         }
