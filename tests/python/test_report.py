@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -9,8 +10,10 @@ from pathlib import Path
 
 import pytest
 from conftest import SMALL, Command
+from rich.console import Console
 
 import fabricsim as fs
+from fabricsim.cli.tables import print_result
 from fabricsim.report.page import html
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -95,8 +98,13 @@ faults = { plan = [{ switch = "S(3,3)", at = "5 us" }] }
 traffic = [{ pattern = "uniform", load = 0.3, message = "2 KiB" }]
 run.duration = "20 us"
 """
-    page = html(fs.run(fs.Experiment.from_text(text)), bound=False)
-    assert "packets dropped" in page
+    run = fs.run(fs.Experiment.from_text(text))
+    printed = io.StringIO()
+    print_result(run, Console(file=printed, width=200))
+    assert f", lost {run.manifest['summary']['invariants']['dropped']:,} (" in printed.getvalue()
+    assert "dropped" not in printed.getvalue()
+    page = html(run, bound=False)
+    assert "packets lost" in page
     flows = page[page.index(">Flows</h2>") :]
     assert "offered throughput" not in flows[: flows.index("</table>")]
 

@@ -23,7 +23,7 @@ from fabricsim.scaling import Scaling
 from fabricsim.shown import number_of
 
 _LATENCIES = {"mean": "mean", "p50": "p50", "p99": "p99", "p999": "p99.9", "max": "max"}
-_COUNTS = ("injected", "delivered", "in_flight", "dropped")
+_COUNTS = {"injected": "injected", "delivered": "delivered", "in_flight": "in flight", "dropped": "lost"}
 
 
 def print_result(
@@ -108,7 +108,7 @@ def _totals(result: Result) -> Table:
     table.add_row("latency", ", ".join(parts) + _confidence(summary.get("latency_confidence")))
     if rows := summary.get("precision"):
         table.add_row("precision", _precision(rows))
-    counts = [f"{key.replace('_', ' ')} {invariants.get(key, 0):,}" for key in _COUNTS]
+    counts = [f"{text} {invariants.get(key, 0):,}" for key, text in _COUNTS.items()]
     table.add_row("packets", ", ".join(counts) + _causes(invariants.get("lost")))
     for name, text in transport_rows(summary):
         table.add_row(name, text)

@@ -127,7 +127,7 @@ def _summary(result: Result) -> Section:
     facts = facts_of(scalars, map(catalogue.key, _SUMMARY))
     lost = [name for name in scalars if name.startswith("invariants.lost.") and scalars[name]]
     if scalars.get("invariants.dropped"):
-        facts += facts_of(scalars, [catalogue.key("invariants.dropped").named("packets dropped")])
+        facts += facts_of(scalars, [catalogue.key("invariants.dropped").named("packets lost")])
         facts += facts_of(scalars, map(catalogue.key, lost))
     facts += given([("fabricsim", result.manifest.get("version"))])
     deadlock = result.manifest["summary"].get("deadlock") or ()
