@@ -5,6 +5,7 @@ usage: scripts/wheel_check.py WHEEL
 
 from __future__ import annotations
 
+import re
 import sys
 import tomllib
 import zipfile
@@ -22,6 +23,8 @@ PYTHON, ABI = "cp311", "abi3"
 """The oldest interpreter, and the interface that all later ones have."""
 PORTABLE = ("manylinux", "musllinux", "macosx", "win")
 """Beginnings of platform tags of wheels that other machines can install."""
+_FULL_VERSION = re.compile(r'python_full_version == "([\d.]+)\.\*"')
+"""Another spelling of `python_version == "3.11"`."""
 
 
 def problems(wheel: Path, root: Path = ROOT) -> list[str]:
@@ -85,11 +88,11 @@ def _of_metadata(text: str, project: dict[str, Any]) -> list[str]:
 def _normal(line: str, extra: str = "") -> str:
     """A requirement in one spelling; `extra` is added to its condition."""
     requirement = Requirement(line)
-    conditions = [str(requirement.marker)] if requirement.marker else []
+    # maturin writes conditions on the version of Python anew.
+    conditions = [_FULL_VERSION.sub(r'python_version == "\1"', str(requirement.marker or ""))]
     conditions += [f'extra == "{extra}"'] if extra else []
-    return "; ".join(
-        [f"{requirement.name}{requirement.specifier}", *filter(None, [" and ".join(conditions)])]
-    )
+    condition = " and ".join(filter(None, conditions))
+    return "; ".join(filter(None, [f"{requirement.name}{requirement.specifier}", condition]))
 
 
 def _of_programs(text: str, scripts: dict[str, str]) -> list[str]:

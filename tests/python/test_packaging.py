@@ -70,6 +70,13 @@ def test_a_complete_wheel_has_no_problems(tmp_path: Path) -> None:
     assert problems(wheel(tmp_path)) == []
 
 
+def test_conditions_may_be_spelled_as_maturin_does(tmp_path: Path) -> None:
+    old, new = "python_version == '3.11'", "python_full_version == '3.11.*'"
+    assert problems(wheel(tmp_path, change=replaced(f"{INFO}/METADATA", old, new))) == []
+    other = replaced(f"{INFO}/METADATA", old, "python_full_version == '3.12.*'")
+    assert any("otf2" in line for line in problems(wheel(tmp_path, change=other)))
+
+
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
