@@ -85,14 +85,9 @@ _of_rank: ContextVar[Pickle] = ContextVar("fabricsim_mpi_pickle", default=_USUAL
 class RankPickle(Pickle):
     """Conversion of the running rank: what a rank sets does not change that of others, which are other processes."""
 
-    def __init__(
-        self,
-        dumps: Callable[..., bytes] | None = None,
-        loads: Callable[..., Any] | None = None,
-        protocol: int | None = None,
-        threshold: int | None = None,
-    ) -> None:
-        _of_rank.set(Pickle(dumps, loads, protocol, threshold))
+    def __init__(self, *settings: Any, **named: Any) -> None:
+        """Arguments are those of `Pickle`."""
+        _of_rank.set(Pickle(*settings, **named))
 
     @property
     def PROTOCOL(self) -> int | None:
