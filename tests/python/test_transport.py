@@ -156,4 +156,4 @@ def test_losses_are_shown_with_their_cause(result: fs.Result, command: Command, 
     assert "lost by the draw of transport.loss" in html(result)
     out = command("run", file).out
     (line,) = [line for line in out.splitlines() if line.lstrip().startswith("packets")]
-    assert f"dropped {lost:,} (transport loss {lost:,})" in line
+    assert f"lost {lost:,} (transport loss {lost:,})" in line
