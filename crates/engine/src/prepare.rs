@@ -119,9 +119,22 @@ impl Prepared {
         leave_out_failed(&experiment, &graph, &mut workload, file)?;
         let subnet = subnet_plan(&experiment, &graph, &workload, file)?;
         let failed = failed_at_start(&experiment, &graph, file)?;
-        let multicast = trees(&graph, &failed, &workload.groups);
         let faults = FaultPlan::new(&experiment, &graph, (&router, &workload.groups), file)?;
-        Ok(Self {
+        Ok(Self::of_parts(experiment, (graph, &failed), router, workload, subnet, faults))
+    }
+
+    /// Puts the checked parts together: a network with the links that have failed at the start, its routing, and the rest.
+    fn of_parts(
+        experiment: Experiment,
+        (graph, failed): (Graph, &[LinkId]),
+        router: Arc<Router>,
+        workload: Workload,
+        subnet: Option<Arc<SubnetPlan>>,
+        faults: FaultPlan,
+    ) -> Self {
+        let multicast = trees(&graph, failed, &workload.groups);
+        let devices = Vec::new();
+        Self {
             experiment,
             graph,
             router,
@@ -129,10 +142,10 @@ impl Prepared {
             faults,
             subnet,
             workload,
-            devices: Vec::new(),
+            devices,
             cores: 1,
             processes: 1,
-        })
+        }
     }
 
     /// What only the network shows to be wrong in an experiment that [`fabricsim_spec::check`] accepts: of its topology; where that is right, the first

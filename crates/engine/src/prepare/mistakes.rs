@@ -1,11 +1,10 @@
 //! What only the network shows to be wrong in an experiment, all at once.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use fabricsim_spec::Experiment;
 
-use super::{PrepareError, Prepared, SizeCheck, hosts, parts_of_fabric, routes, subnet_plan, trees};
+use super::{PrepareError, Prepared, SizeCheck, hosts, parts_of_fabric, routes, subnet_plan};
 use crate::fault_plan::{FaultPlan, failed_at_start, leave_out_failed};
 
 /// [`Prepared::mistakes`](super::Prepared::mistakes).
@@ -32,19 +31,7 @@ pub(super) fn mistakes(
     let subnet = keep(subnet_plan(experiment, &graph, &workload, file), &mut found).flatten();
     let faults = FaultPlan::new(experiment, &graph, (&router, &workload.groups), file);
     let faults = keep(faults, &mut found).unwrap_or_default();
-    let multicast = trees(&graph, &failed, &workload.groups);
-    let prepared = Prepared {
-        experiment: experiment.clone(),
-        graph,
-        router: Arc::clone(&router),
-        multicast,
-        faults,
-        subnet,
-        workload,
-        devices: Vec::new(),
-        cores: 1,
-        processes: 1,
-    };
+    let prepared = Prepared::of_parts(experiment.clone(), (graph, &failed), router, workload, subnet, faults);
     (found, Some(prepared))
 }
 
