@@ -231,7 +231,7 @@ impl QueuePair {
                     mtu,
                     destination,
                     p_key,
-                    reads: of.max_dest_rd_atomic.unwrap_or(1).max(1),
+                    reads: of.max_dest_rd_atomic.unwrap_or(1),
                     rnr_timer: of.min_rnr_timer.unwrap_or(RnrTimer::new(0)),
                     reports_credits: false,
                     out_of_order,

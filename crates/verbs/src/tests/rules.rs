@@ -100,6 +100,30 @@ fn a_receiver_that_is_not_ready_is_asked_again() {
     assert_eq!(pair.poll(0, a.cq)[0].status, Status::Success);
 }
 
+/// A responder without resources for READs refuses the first, as one with too many; with one it answers.
+#[test]
+fn a_responder_without_resources_refuses_reads() {
+    for (resources, status) in [(0, Status::RemoteInvalidRequest), (1, Status::Success)] {
+        let mut pair = Pair::new(Costs::LEAST);
+        let ends = [0, 1].map(|host| end(&mut pair.devices[host], Capacities::default()));
+        for host in 0..2 {
+            let [init, receive, send] = steps(HostId(1 - host as u32), ends[1 - host].qp);
+            let receive = QueuePairAttributes { max_dest_rd_atomic: Some(resources), ..receive };
+            for step in [init, receive, send] {
+                pair.devices[host].modify_qp(ends[host].qp, step, Time::ZERO).unwrap();
+            }
+        }
+        let [a, b] = &ends;
+        pair.devices[1].write_memory(b.mr, 100, &[7; 8]).unwrap();
+        let request = SendRequest::read(1, sge(a, 0, 8), remote(b, 100));
+        pair.devices[0].post_send(a.qp, request, Time::ZERO).unwrap();
+        pair.run(Time::us(100));
+        assert_eq!(pair.poll(0, a.cq)[0].status, status, "{resources} READs at the responder");
+        let copied = if resources == 0 { [0; 8] } else { [7; 8] };
+        assert_eq!(pair.devices[0].read_memory(a.mr, 0, 8).unwrap(), copied);
+    }
+}
+
 /// Two queue pairs with much to send share the link in turn, packet by packet.
 #[test]
 fn queue_pairs_take_turns() {
