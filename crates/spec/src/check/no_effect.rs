@@ -1,9 +1,11 @@
 //! Warnings about settings that are allowed and change nothing.
 
+use fabricsim_units::Time;
+
 use crate::Algorithm::{self, Auto, Dal, Par, Par62, Piggyback, UgalG, UgalL, UpDownAdaptive};
 use crate::{
-    CongestionAlgorithm, Experiment, FlowControlBy, InfiniBandCongestion, Load, OrderingMode, OutOfOrder,
-    Pause, Queueing, Staging, Switch, Transport, name,
+    CongestionAlgorithm, Drain, Experiment, FlowControlBy, InfiniBandCongestion, Load, OrderingMode,
+    OutOfOrder, Pause, Queueing, Staging, Switch, Transport, name,
 };
 
 /// Algorithms that choose by load.
@@ -19,7 +21,7 @@ pub(super) fn warnings(experiment: &Experiment) -> Vec<String> {
         queue_pairs(experiment),
         adapter(experiment),
     ];
-    of_sections.into_iter().flatten().chain(silent(experiment)).collect()
+    of_sections.into_iter().flatten().chain(silent(experiment)).chain(late_failures(experiment)).collect()
 }
 
 fn load(experiment: &Experiment) -> Option<String> {
@@ -102,7 +104,7 @@ fn adapter(experiment: &Experiment) -> Option<String> {
 
 /// Entries that begin when the run is over, or stop before they begin.
 fn silent(experiment: &Experiment) -> impl Iterator<Item = String> + '_ {
-    let end = experiment.run.warmup.saturating_add(experiment.run.duration);
+    let end = end(experiment);
     experiment.traffic.iter().enumerate().filter_map(move |(number, entry)| {
         let key = if entry.name.is_empty() { number.to_string() } else { entry.name.clone() };
         let begin = entry.start;
@@ -114,6 +116,24 @@ fn silent(experiment: &Experiment) -> impl Iterator<Item = String> + '_ {
         let stop = entry.stop.filter(|&stop| stop <= begin)?;
         Some(format!("traffic.{key} sends nothing: it stops at {stop}, and starts at {begin}"))
     })
+}
+
+fn late_failures(experiment: &Experiment) -> impl Iterator<Item = String> + '_ {
+    let end = end(experiment);
+    // While packets drain a failure has an effect, and a steady state may be found later.
+    let ends = experiment.run.drain == Drain::None && experiment.run.steady_state.is_none();
+    let late = experiment.faults.plan.iter().enumerate().filter(move |(_, fault)| ends && fault.at >= end);
+    late.map(move |(number, fault)| {
+        format!(
+            "faults.plan.{number} has no effect: it begins at {}, and the measurement ends at {end} (run.warmup and run.duration)",
+            fault.at
+        )
+    })
+}
+
+/// Latest end of the run.
+fn end(experiment: &Experiment) -> Time {
+    experiment.run.warmup.saturating_add(experiment.run.duration)
 }
 
 #[cfg(test)]
@@ -186,5 +206,20 @@ mod tests {
         assert!(of(&drop)[0].contains("queue_pairs.reorder_packets has no effect"));
         assert_eq!(of(&[drop[0], ("queue_pairs.out_of_order", "'hold'")]), Vec::<String>::new());
         assert_eq!(of(&[]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_failure_behind_the_end_is_named_unless_packets_drain() {
+        let plan = |at: &str| format!("[{{ link = 'S(0,0)-S(1,0)', at = '{at}' }}]");
+        let (late, early) = (plan("6 us"), plan("5999 ns"));
+        let found = of(&[("faults.plan", &late)]);
+        assert_eq!(
+            found,
+            [
+                "faults.plan.0 has no effect: it begins at 6 us, and the measurement ends at 6 us (run.warmup and run.duration)"
+            ]
+        );
+        assert_eq!(of(&[("faults.plan", &early)]), Vec::<String>::new());
+        assert_eq!(of(&[("faults.plan", &late), ("run.drain", "'empty'")]), Vec::<String>::new());
     }
 }
