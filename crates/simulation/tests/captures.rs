@@ -8,7 +8,7 @@ use crate::common::{ALL, everything, prepare, run};
 use fabricsim_model::Data;
 use fabricsim_simulation::{CapturePlan, CaptureReport, Capturing, Control, Outcome, simulate_captured};
 use fabricsim_spec::Capture;
-use fabricsim_units::Time;
+use fabricsim_units::{Time, number_of};
 use fabricsim_wire::capture::{self, ErfRecord};
 use fabricsim_wire::dissect::dissect;
 use serde_json::Value;
@@ -172,7 +172,10 @@ fn a_packet_is_the_same_on_every_link() {
         for (number, hop) in hops.iter().enumerate() {
             assert_eq!((&hop["lrh"]["dlid"], &hop["icrc"]), (&hops[0]["lrh"]["dlid"], &hops[0]["icrc"]));
             let comment = hop["comment"].as_str().unwrap_or_default();
-            assert!(comment.contains(&format!(", {number} switches passed")), "{number}: {comment}");
+            assert!(
+                comment.contains(&format!(", {} passed", number_of(number as u64, "switch"))),
+                "{number}: {comment}"
+            );
         }
     }
 }

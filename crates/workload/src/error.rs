@@ -146,7 +146,7 @@ pub enum Problem {
     )]
     TooFast(f64),
     /// An entry that can send nothing.
-    #[error("none of the {0} sources has a destination other than itself: the entry would send nothing")]
+    #[error("{} other than itself: the entry would send nothing", without_destination(*.0))]
     AllSilent(usize),
     /// A number of ranks that the hosts cannot take.
     #[error("{ranks} ranks do not fit: there {} on each host, and `hosts` stands for {hosts}", places(*slots))]
@@ -322,6 +322,13 @@ impl ErrorLocation<'_> {
 
     pub(crate) fn range(&self, key: &str, value: &dyn ToString, allowed: &'static str) -> WorkloadError {
         self.error(key, Problem::Range { value: value.to_string(), allowed })
+    }
+}
+
+fn without_destination(sources: usize) -> String {
+    match sources {
+        1 => "its only source has no destination".to_owned(),
+        sources => format!("none of the {sources} sources has a destination"),
     }
 }
 

@@ -6,6 +6,7 @@ use fabricsim_engine::Prepared;
 use fabricsim_model::{Echo, ExtensionHeaders, Packet, PacketKind};
 use fabricsim_protocols::ordering::{Header, Kind, Reason};
 use fabricsim_spec::Arbiter;
+use fabricsim_units::number_of;
 
 use super::frame::{Frame, ordering};
 
@@ -64,7 +65,7 @@ fn describe(
     if let Some(Echo { bytes, packets, marked, .. }) = extensions.and_then(|extensions| extensions.echo) {
         write!(text, ", acknowledges {packets} packets with {bytes} B, {marked} of them marked")?;
     }
-    write!(text, ", {} switches passed", packet.hops)?;
+    write!(text, ", {} passed", number_of(u64::from(packet.hops), "switch"))?;
     if prepared.experiment.switch.arbiter == Arbiter::AgeBased {
         write!(text, ", age {}", packet.age & 0xff)?;
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fabricsim_units::{PortNo, SwitchId};
+use fabricsim_units::{PortNo, SwitchId, number_of};
 
 use crate::assemble::Assembler;
 use crate::links::ByClass;
@@ -60,8 +60,7 @@ impl Direct {
 
 /// " per switch", with the number of hosts.
 pub(super) fn per_switch(hosts: u32) -> String {
-    let plural = if hosts == 1 { "" } else { "s" };
-    format!("{hosts} host{plural} per switch")
+    format!("{} per switch", number_of(u64::from(hosts), "host"))
 }
 
 /// True if there is a path between every two of `switches` switches.

@@ -1,6 +1,7 @@
 //! Hosts `H0`, `H1`, ... on one switch `S0`; host i is at port i.
 
 use fabricsim_spec::SpecError;
+use fabricsim_units::number_of;
 
 use crate::assemble::Assembler;
 use crate::builder_input::BuilderInput;
@@ -14,5 +15,5 @@ pub(crate) fn build(context: &BuilderInput<'_>, hosts: u32) -> Result<Graph, Spe
     for host in 0..hosts {
         assembler.host(format!("H{host}"), (switch, host), &parameters.hosts);
     }
-    Ok(assembler.finish(format!("{hosts} hosts on one switch"), Shape::Irregular))
+    Ok(assembler.finish(format!("{} on one switch", number_of(u64::from(hosts), "host")), Shape::Irregular))
 }

@@ -94,7 +94,10 @@ mod tests {
                 error.contains(&format!("traffic.0.pattern: `{pattern}` needs a number of hosts that is a"))
             );
             assert!(error.contains("not 12"));
-            assert!(refused(&hosts(1), &format!("pattern = '{pattern}'")).contains("none of the 1 sources"));
+            assert!(
+                refused(&hosts(1), &format!("pattern = '{pattern}'"))
+                    .contains("its only source has no destination other than itself")
+            );
         }
         assert!(refused(&hosts(8), "pattern = 'transpose'").contains("with an even exponent, not 8"));
     }
