@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use fabricsim_management::{MulticastGroup, PartitionKeys, Quality, Settings, Weights};
 use fabricsim_spec::{
-    Experiment, PathChoice, SpecError, SubnetManager, SubnetStart, VlArbitration, VlWeight, nearest,
+    Experiment, PathChoice, SpecError, SubnetManager, SubnetStart, VlArbitration, VlWeight,
 };
 use fabricsim_subnet::{LidOptions, PortId, assign_lids};
 use fabricsim_topology::{Graph, Identity, failed_links};
-use fabricsim_units::{HostId, LinkId, Time, Vl};
+use fabricsim_units::{HostId, LinkId, Time, Vl, nearest};
 use fabricsim_wire::ids::PKey;
 use fabricsim_workload::Partitions;
 

@@ -232,7 +232,7 @@ fn export(
                     "ibsim",
                     "opensm-subnet",
                 ];
-                let hint = fabricsim_spec::nearest(other, formats);
+                let hint = fabricsim_units::nearest(other, formats);
                 let hint = hint.map(|name| format!("; did you mean \"{name}\"?")).unwrap_or_default();
                 let list = formats.join(", ");
                 return Err(bad_input(format!("\"{other}\" is not a format: expected one of {list}{hint}")));

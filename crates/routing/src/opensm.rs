@@ -135,7 +135,7 @@ fn roots(names: &[String], graph: &Graph, identity: &Identity) -> Result<Vec<Gui
             return Ok(identity.subnet.node(identity.switches[switch]).guid);
         }
         let all = graph.switches.iter().map(|switch| switch.name.as_str());
-        let hint = fabricsim_spec::nearest(name, all).map(|near| format!("; did you mean {near}?"));
+        let hint = fabricsim_units::nearest(name, all).map(|near| format!("; did you mean {near}?"));
         Err(format!("no switch {name}{}", hint.unwrap_or_default()))
     };
     names.iter().map(guid).collect()

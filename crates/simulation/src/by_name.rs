@@ -4,9 +4,8 @@ use std::ops::Deref;
 
 use fabricsim_engine::Prepared;
 use fabricsim_session::Change;
-use fabricsim_spec::nearest;
 use fabricsim_topology::{Failing, Graph, Node};
-use fabricsim_units::{HostId, PortNo, SwitchId};
+use fabricsim_units::{HostId, PortNo, SwitchId, nearest};
 use fabricsim_workload::{StreamKind, select};
 
 use crate::plan::Run;

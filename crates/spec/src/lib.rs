@@ -97,4 +97,3 @@ pub use tune::{
     TuneParameter, TuneReport, TuneScenario,
 };
 pub use windows::{Hpcc, Nscc, Swift};
-pub use wording::nearest;

@@ -1,5 +1,7 @@
 //! Values that are set on top of a file: `traffic.0.load` = `0.4`, or `traffic.incast.load` where an entry has that name.
 
+use fabricsim_units::nearest;
+
 /// Maximum number of parts of a key: far more than an experiment has levels.
 const MOST_PARTS: usize = 32;
 
@@ -41,8 +43,22 @@ fn index_of(items: &[toml::Value], part: &str) -> Result<usize, String> {
         return Ok(index);
     }
     let names: Vec<String> = items.iter().filter_map(name).filter(|name| !name.is_empty()).collect();
-    let names = if names.is_empty() { String::new() } else { format!(", named {}", names.join(", ")) };
-    Err(format!("`{part}` is not an entry of this list: it has {length}, counted from 0{names}"))
+    let near = nearest(part, names.iter().map(String::as_str));
+    let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    let names = listed(&names);
+    Err(format!("`{part}` is not an entry of this list: it has {length}, counted from 0{names}{hint}"))
+}
+
+/// Longer lists of names are cut in messages.
+const NAMES_SHOWN: usize = 8;
+
+fn listed(names: &[String]) -> String {
+    let shown = names[..names.len().min(NAMES_SHOWN)].join(", ");
+    match names.len() {
+        0 => String::new(),
+        ..=NAMES_SHOWN => format!(", named {shown}"),
+        more => format!(", named {shown} and {} more", more - NAMES_SHOWN),
+    }
 }
 
 /// `links.named."SW11-SW12".rate` in its parts.
@@ -110,6 +126,8 @@ mod tests {
         assert_eq!(loads, [0.3, 0.2, 0.4]);
         let error = set(&mut table, "traffic.d.load", "1").unwrap_err();
         assert_eq!(error, "`d` is not an entry of this list: it has 3, counted from 0, named a.b, c");
+        let error = set(&mut table, "traffic.ab.load", "1").unwrap_err();
+        assert!(error.ends_with("named a.b, c; did you mean `a.b`?"), "{error}");
         let error = set(&mut table, "traffic.3.load", "1").unwrap_err();
         assert!(error.starts_with("`3` is not an entry of this list"), "{error}");
     }

@@ -1,5 +1,6 @@
 //! Messages of the TOML reader in the terms of experiment files.
 
+use fabricsim_units::nearest;
 use serde_json::Value;
 
 use crate::allowed;
@@ -96,29 +97,6 @@ fn with_hint(message: &str) -> String {
     message.to_owned()
 }
 
-/// Longer names are not compared: they are never typing errors, and comparing takes the product of the lengths.
-const LONGEST_NAME: usize = 200;
-
-/// The name among `names` that is written most like `written`, if one is near enough to be meant.
-pub fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let length = written.chars().count();
-    if length > LONGEST_NAME {
-        return None;
-    }
-    let lower = written.to_lowercase();
-    names
-        .into_iter()
-        .map(|name| (name, 2.max(name.len() / 3)))
-        .filter(|&(name, allowed)| {
-            name.len() <= LONGEST_NAME && name.chars().count().abs_diff(length) <= allowed
-        })
-        .map(|(name, allowed)| (strsim::damerau_levenshtein(&lower, &name.to_lowercase()), allowed, name))
-        .filter(|(distance, allowed, _)| distance <= allowed)
-        .map(|(distance, _, name)| (distance, name))
-        .min()
-        .map(|(_, name)| name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -142,14 +120,5 @@ mod tests {
         for (message, expected) in cases {
             assert!(plain(message, None).starts_with(expected), "{message}: {}", plain(message, None));
         }
-    }
-
-    #[test]
-    fn near_names_are_found_and_far_ones_are_not() {
-        let names = ["uniform", "transpose", "to"];
-        assert_eq!(nearest("unifrom", names), Some("uniform"));
-        assert_eq!(nearest("TRANSPOSE", names), Some("transpose"));
-        assert_eq!(nearest("bernoulli", names), None);
-        assert_eq!(nearest(&"x".repeat(1_000_000), ["x".repeat(1_000_000).as_str()]), None);
     }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use fabricsim_spec::{Fault, Losing, SpecError, nearest};
-use fabricsim_units::{LinkId, SwitchId, Time};
+use fabricsim_spec::{Fault, Losing, SpecError};
+use fabricsim_units::{LinkId, SwitchId, Time, nearest};
 
 use crate::Graph;
 use crate::links::find_named;

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fabricsim_spec::{LinkOverride, LinkParameters, Links, SpecError, nearest};
-use fabricsim_units::{Bytes, LinkId, PortNo, SwitchId, Time};
+use fabricsim_spec::{LinkOverride, LinkParameters, Links, SpecError};
+use fabricsim_units::{Bytes, LinkId, PortNo, SwitchId, Time, nearest};
 
 use crate::{Graph, Link, Node, retry};
 

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fabricsim_spec::nearest;
-use fabricsim_units::HostId;
+use fabricsim_units::{HostId, nearest};
 
 use crate::{Problem, WorkloadError};
 

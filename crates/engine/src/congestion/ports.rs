@@ -1,7 +1,8 @@
 //! Output ports to which the exceptions of an experiment apply.
 
-use fabricsim_spec::{CongestionAlgorithm, Experiment, PortCongestion, SpecError, nearest};
+use fabricsim_spec::{CongestionAlgorithm, Experiment, PortCongestion, SpecError};
 use fabricsim_topology::Graph;
+use fabricsim_units::nearest;
 
 /// Checks that every exception names ports and lanes that exist.
 pub(crate) fn check(experiment: &Experiment, graph: &Graph, file: &str) -> Result<(), SpecError> {

@@ -1,8 +1,7 @@
 use std::collections::BTreeMap;
 
-use fabricsim_spec::nearest;
 use fabricsim_topology::Graph;
-use fabricsim_units::{HostId, PortNo, SwitchId};
+use fabricsim_units::{HostId, PortNo, SwitchId, nearest};
 
 use super::{NONE, PREFIX, verify};
 use crate::{ForwardingTables, RoutingError, TablesError, TablesProblem};

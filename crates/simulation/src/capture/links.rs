@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use fabricsim_spec::{Capture, SpecError, nearest};
+use fabricsim_spec::{Capture, SpecError};
 use fabricsim_topology::{Graph, Identity, Node};
-use fabricsim_units::{LinkId, Time};
+use fabricsim_units::{LinkId, Time, nearest};
 use fabricsim_workload::matches;
 
 /// More sending ports than this are not searched for the nearest name.

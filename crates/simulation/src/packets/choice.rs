@@ -2,8 +2,8 @@
 
 use fabricsim_engine::Prepared;
 use fabricsim_model::Packet;
-use fabricsim_spec::{SpecError, nearest};
-use fabricsim_units::HostId;
+use fabricsim_spec::SpecError;
+use fabricsim_units::{HostId, nearest};
 use fabricsim_workload::matches;
 
 /// Packets of `measure.packets`.

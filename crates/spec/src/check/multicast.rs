@@ -1,7 +1,9 @@
 //! Multicast groups: what does not depend on the network.
 
+use fabricsim_units::nearest;
+
 use super::Found;
-use crate::{Experiment, Injection, OrderingMode, Pattern, Traffic, nearest};
+use crate::{Experiment, Injection, OrderingMode, Pattern, Traffic};
 
 /// Number of multicast LIDs, 0xC000 to 0xFFFE.
 const MOST_GROUPS: usize = 0x3fff;

@@ -1,7 +1,9 @@
 //! Partitions: what does not depend on the network.
 
+use fabricsim_units::nearest;
+
 use super::Found;
-use crate::{Experiment, PartitionEnforcement, nearest};
+use crate::{Experiment, PartitionEnforcement};
 
 pub(super) fn check(experiment: &Experiment) -> Result<(), Found> {
     let partitions = &experiment.partitions;

@@ -75,7 +75,7 @@ fn starts(tune: &Tune) -> Result<(), Found> {
     for (number, start) in tune.starts.iter().enumerate() {
         if let Some(key) = start.keys().find(|key| !tune.parameters.contains_key(*key)) {
             let known = tune.parameters.keys().map(String::as_str);
-            let hint = crate::nearest(key, known).map(|name| format!("; did you mean `{name}`?"));
+            let hint = fabricsim_units::nearest(key, known).map(|name| format!("; did you mean `{name}`?"));
             let message = format!("this is not one of the parameters{}", hint.unwrap_or_default());
             return at(format!("tune.starts.{number}.{}", quoted(key)), message);
         }

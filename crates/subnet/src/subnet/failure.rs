@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use fabricsim_units::nearest;
+
 use super::finding::parts;
 use super::{Node, NodeId, PortId, Subnet};
 use crate::Guid;
@@ -70,15 +72,7 @@ impl Subnet {
 
     /// The description that is written most like `name`, if one is near enough to be meant.
     fn nearest(&self, name: &str) -> Option<&str> {
-        let lower = name.to_lowercase();
-        let allowed = 2.max(name.len() / 3);
-        let known = self.ids().map(|(_, node)| node.description.as_str());
-        // Comparing takes the product of the lengths.
-        let near = known.filter(|known| known.len().abs_diff(name.len()) <= allowed).filter_map(|known| {
-            let distance = strsim::damerau_levenshtein(&lower, &known.to_lowercase());
-            (distance <= allowed).then_some((distance, known))
-        });
-        near.min().map(|(_, known)| known)
+        nearest(name, self.ids().map(|(_, node)| node.description.as_str()))
     }
 
     /// The first port with a cable of the node with a description or GUID.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use fabricsim_spec::{LinkOverride, SpecError, nearest};
-use fabricsim_units::{Bytes, HostId, LinkId, PortNo, SwitchId};
+use fabricsim_spec::{LinkOverride, SpecError};
+use fabricsim_units::{Bytes, HostId, LinkId, PortNo, SwitchId, nearest};
 
 use crate::assemble::UNPLUGGED;
 use crate::limits::{MAX_NODES, MAX_PORTS};

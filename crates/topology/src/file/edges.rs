@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::str::FromStr;
 
-use fabricsim_spec::{LinkOverride, nearest};
+use fabricsim_spec::LinkOverride;
+use fabricsim_units::nearest;
 
 use super::draft::{Draft, DraftEnd, DraftHost, DraftLink, DraftSwitch};
 

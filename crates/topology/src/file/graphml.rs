@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use fabricsim_spec::{LinkOverride, SpecError, nearest};
+use fabricsim_spec::{LinkOverride, SpecError};
+use fabricsim_units::nearest;
 use roxmltree::{Document, Node, ParsingOptions};
 
 use super::Lines;

@@ -13,7 +13,8 @@ mod toml;
 use std::io::Read;
 use std::path::Path;
 
-use fabricsim_spec::{InlineFormat, SpecError, nearest};
+use fabricsim_spec::{InlineFormat, SpecError};
+use fabricsim_units::nearest;
 
 use crate::Graph;
 use crate::builder_input::BuilderInput;

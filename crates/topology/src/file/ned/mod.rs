@@ -6,7 +6,8 @@ mod parse;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fabricsim_spec::{LinkOverride, SpecError, nearest};
+use fabricsim_spec::{LinkOverride, SpecError};
+use fabricsim_units::nearest;
 
 use self::parse::{Channel, Connection, Failure, Gate, Module, Submodule};
 use super::draft::{Draft, DraftEnd, DraftHost, DraftLink, DraftSwitch};
