@@ -132,8 +132,11 @@ FACTS: dict[str, tuple[str, Callable[[Any], str]]] = {
 }
 """Facts in the order in which they are printed, with their names and the texts of their values, units included."""
 
+ABSENT = {"bisection": "-, no closed form for this topology"}
+"""Texts of facts without a value, if the reason is known."""
+
 
 def _fact(name: str, value: Any) -> tuple[str, str]:
     """A fact in words."""
     text, shown = FACTS.get(name, (name.replace("_", " ").replace(".", " "), plain))
-    return text, "-" if value is None else shown(value)
+    return text, ABSENT.get(name, "-") if value is None else shown(value)
