@@ -15,8 +15,8 @@ use fabricsim_fabric::{
 use fabricsim_model::Observer;
 use fabricsim_routing::{MulticastTables, Router, RoutingFunction, has_small_links};
 use fabricsim_spec::{
-    Allocation, Experiment, Load, PATH_MTUS, Queueing, RateMismatch, SendWhen, Staging, VlArbitration,
-    VlWeight, largest_path_mtu,
+    Allocation, Experiment, FlowControlBy, Load, PATH_MTUS, Queueing, RateMismatch, SendWhen, Staging,
+    VlArbitration, VlWeight, largest_path_mtu,
 };
 use fabricsim_topology::{Graph, Node};
 use fabricsim_units::{Bytes, HostId, LinkId, Rate, Time, Vl};
@@ -88,7 +88,8 @@ pub(crate) fn assemble<B: Observer>(
         .iter()
         .enumerate()
         .map(|(number, places)| {
-            let mut ports = ports(experiment, graph, places, &directory, number as u16);
+            let is_gated = |host| has_admission_control(experiment, devices, host);
+            let mut ports = ports(experiment, graph, places, &directory, number as u16, is_gated);
             let by_lane = switch_has_classes(experiment) || is_of_lane(experiment);
             if router.keeps_state() && router.is_adaptive() && !by_lane && ports.pause.is_none() {
                 ports.count_whole();
@@ -119,6 +120,18 @@ pub(crate) fn assemble<B: Observer>(
 
 fn switch_has_classes(experiment: &Experiment) -> bool {
     experiment.switch.lanes_per_class() < experiment.switch.virtual_lanes
+}
+
+/// True if a host may let packets wait in its input buffer: for room for responses, or for translations of its adapter. A slow sink and pause frames
+/// have times of their own at which buffers become free.
+fn has_admission_control(experiment: &Experiment, devices: &[(HostId, Costs)], host: HostId) -> bool {
+    if experiment.host.response_queue.is_some() {
+        return true;
+    }
+    let has_other_times =
+        has_limited_sinks(experiment) || experiment.switch.flow_control == FlowControlBy::Pause;
+    let place = devices.binary_search_by_key(&host, |&(host, _)| host);
+    !has_other_times && place.is_ok_and(|place| devices[place].1.translation.is_some())
 }
 
 /// Time from the choice of a hop until the packet can be sent, with lookahead.
@@ -348,7 +361,8 @@ fn adapter(common: &Common<'_>, id: HostId, (port, sender): (u32, &Sender), app:
         service_classes: Arc::clone(common.classes),
         sent: 0,
         stopped: false,
-        admission: spec.response_queue.map(|limit| Box::new(AdmissionGate::new(limit, lanes))),
+        admission: has_admission_control(experiment, common.devices, id)
+            .then(|| Box::new(AdmissionGate::new(spec.response_queue, lanes))),
     };
     Adapter { chain, protocol }
 }

@@ -79,6 +79,11 @@ impl Translations {
         cache.placed
     }
 
+    /// Time at which what came last can be placed.
+    pub(crate) fn placed_until(&self) -> Time {
+        self.cache.as_ref().map_or(Time::ZERO, |cache| cache.placed)
+    }
+
     /// Pages that were looked for, and those that were not in the cache.
     pub(crate) fn counts(&self) -> (u64, u64) {
         self.cache.as_ref().map_or((0, 0), |cache| (cache.uses, cache.misses))

@@ -1,4 +1,5 @@
-//! Admission control of an adapter: accepts requests only while it has room for their responses.
+//! Admission control of an adapter: accepts requests only while it has room for their responses, and packets of programs only when it
+//! has the translations of the one before.
 
 use std::collections::VecDeque;
 
@@ -9,8 +10,8 @@ use fabricsim_units::{HostId, Vl};
 /// their virtual lane wait.
 #[derive(Clone, Debug, fabricsim_state::Value)]
 pub(crate) struct AdmissionGate {
-    /// Maximum number of pending responses of the host.
-    limit: u32,
+    /// Maximum number of pending responses of the host, if there is one.
+    limit: Option<u32>,
     /// By lane: numbers of packets, in order of arrival.
     waiting: Vec<VecDeque<u32>>,
 }
@@ -29,13 +30,18 @@ pub struct Refused {
 }
 
 impl AdmissionGate {
-    pub(crate) fn new(limit: u32, lanes: u8) -> Self {
+    pub(crate) fn new(limit: Option<u32>, lanes: u8) -> Self {
         Self { limit, waiting: vec![VecDeque::new(); usize::from(lanes)] }
     }
 
     /// True if another request can be accepted with `pending_responses` pending responses.
     pub(crate) fn is_open(&self, pending_responses: usize) -> bool {
-        pending_responses < self.limit as usize
+        self.limit.is_none_or(|limit| pending_responses < limit as usize)
+    }
+
+    /// True if packets may wait for responses.
+    pub(crate) fn limits_responses(&self) -> bool {
+        self.limit.is_some()
     }
 
     /// The packet at the head of a lane.

@@ -209,8 +209,16 @@ impl Adapter {
     }
 
     /// True if the adapter may accept this packet now, provided that it is the first on its lane.
-    pub(crate) fn accepts(&self, packet: &Packet) -> bool {
-        self.chain.accepts(packet, self.responses())
+    pub(crate) fn accepts(&self, packet: &Packet, now: Time) -> bool {
+        self.accepts_from() <= now && self.chain.accepts(packet, self.responses())
+    }
+
+    /// Time from which the adapter accepts packets again that have to wait for its translations of addresses.
+    pub(crate) fn accepts_from(&self) -> Time {
+        match &self.protocol {
+            Protocol::Verbs(endpoint) => endpoint.device.accepts_from(),
+            Protocol::Datagram(_) | Protocol::Ordering(_) | Protocol::QueuePairs(_) => Time::ZERO,
+        }
     }
 
     /// Longest time for which congestion control still rate-limits a message that is being sent.

@@ -8,7 +8,7 @@ use fabricsim_fabric::{
 };
 use fabricsim_spec::{Experiment, FlowControlBy, LinkParameters, Queueing};
 use fabricsim_topology::{Graph, Node};
-use fabricsim_units::{Time, Vl};
+use fabricsim_units::{HostId, Time, Vl};
 
 use crate::pause::thresholds;
 
@@ -20,6 +20,7 @@ pub(super) fn ports(
     places: &[PortPlan],
     directory: &Directory,
     number: u16,
+    is_gated: impl Fn(HostId) -> bool,
 ) -> Ports {
     let lane_count = usize::from(experiment.switch.virtual_lanes);
     let unit = experiment.switch.flow_control_unit.0 as u32;
@@ -43,7 +44,8 @@ pub(super) fn ports(
         let parameters = &graph.links[place.link.index()].parameters;
         let channel = channel_from(graph, place.link, place.node, own);
         let far_end_node = graph.far_end(place.link, place.node).node;
-        let mut sender = sender(experiment, parameters, channel, far_end_node, directory, number);
+        let is_gated = matches!(far_end_node, Node::Host(host) if is_gated(host));
+        let mut sender = sender(experiment, parameters, channel, (far_end_node, is_gated), directory, number);
         if matches!(place.node, Node::Switch(_)) {
             sender.byte_time = experiment.switch.byte_time(parameters.rate);
         }
@@ -107,7 +109,7 @@ fn sender(
     experiment: &Experiment,
     parameters: &LinkParameters,
     channel: u32,
-    far_end_node: Node,
+    (far_end_node, is_gated): (Node, bool),
     directory: &Directory,
     number: u16,
 ) -> Sender {
@@ -116,7 +118,7 @@ fn sender(
         _ if partition != number => FarEnd::Remote,
         Node::Switch(_) => FarEnd::Switch(port),
         Node::Host(_) if has_limited_sinks(experiment) => FarEnd::SlowHost(port),
-        Node::Host(_) if experiment.host.response_queue.is_some() => FarEnd::GatedHost(port),
+        Node::Host(_) if is_gated => FarEnd::GatedHost(port),
         Node::Host(_) => FarEnd::Host(port),
     };
     let far_end_delay = match far_end_node {

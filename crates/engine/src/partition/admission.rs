@@ -1,4 +1,4 @@
-//! Admission control: packets that hosts do not accept yet occupy buffer space.
+//! Admission control: packets that hosts do not accept yet occupy buffer space, since responses are pending or addresses are not translated.
 
 use fabricsim_fabric::{AllFeatures, return_space};
 use fabricsim_model::Observer;
@@ -14,15 +14,25 @@ impl<B: Observer> Partition<B> {
         let Owner::Adapter(h) = self.owners[port as usize] else { return true };
         let adapter = &mut self.adapters[h as usize];
         let slot = &self.context.arena[index];
-        let accepts = adapter.accepts(&slot.packet);
+        let accepts = adapter.accepts(&slot.packet, self.context.now);
         if let Some(gate) = &mut adapter.chain.admission
             && (gate.first(slot.lane).is_some() || !accepts)
         {
             gate.push(slot.lane, index);
+            self.wake_to_accept(h);
             return false;
         }
         self.release_buffer(port, index);
         true
+    }
+
+    /// Wakes an adapter when it has the translations for which packets wait.
+    fn wake_to_accept(&mut self, h: u32) {
+        let adapter = &self.adapters[h as usize];
+        let at = adapter.accepts_from();
+        if at > self.context.now {
+            self.context.ports.ensure_wake(adapter.chain.port, at, &mut self.context.out);
+        }
     }
 
     /// Returns the buffer space of a packet that a host admits.
@@ -58,8 +68,8 @@ impl<B: Observer> Partition<B> {
             let adapter = &mut self.adapters[h as usize];
             let first = adapter.chain.admission.as_ref().and_then(|gate| gate.first(lane));
             let Some(index) = first else { return };
-            if !adapter.accepts(&self.context.arena[index].packet) {
-                return;
+            if !adapter.accepts(&self.context.arena[index].packet, self.context.now) {
+                return self.wake_to_accept(h);
             }
             if let Some(gate) = &mut adapter.chain.admission {
                 gate.pop(lane);
@@ -75,6 +85,7 @@ impl<B: Observer> Partition<B> {
     pub(crate) fn refused(&self) -> impl Iterator<Item = Refused> {
         let gates =
             self.adapters.iter().filter_map(|adapter| Some((adapter, adapter.chain.admission.as_ref()?)));
+        let gates = gates.filter(|(_, gate)| gate.limits_responses());
         gates.flat_map(|(adapter, gate)| {
             gate.lanes().filter_map(|lane| {
                 let packet = self.context.arena[gate.first(lane)?].packet;

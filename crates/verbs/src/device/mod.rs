@@ -238,6 +238,12 @@ impl Device {
         &self.costs
     }
 
+    /// Time from which the adapter takes another packet out of its input buffer: data is placed in order, so that a packet whose
+    /// translations are missing stops those behind it. It is read [`Costs::receive`] before the one before it is placed.
+    pub fn accepts_from(&self) -> Time {
+        self.translations.placed_until().saturating_sub(self.costs.receive)
+    }
+
     /// Its counters.
     pub fn counters(&self) -> DeviceCounters {
         let (translations, translation_misses) = self.translations.counts();

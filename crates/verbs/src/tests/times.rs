@@ -134,6 +134,9 @@ fn unknown_pages_are_looked_for_at_both_ends() {
         pair.run(begun + Time::ms(1000));
         let at = pair.devices[1].next_write(b.mr).unwrap();
         assert_eq!(at, begun + Time(misses * MISS.0) + stages);
+        // The next packet is read while this one waits for its page, but for the time that reading takes.
+        let read = Time::us(300);
+        assert_eq!(pair.devices[1].accepts_from() + read + Time::ms(4), at);
         assert!(pair.devices[1].take_write(b.mr, pair.now).unwrap());
         pair.poll(0, ends[0].cq);
     }
