@@ -30,6 +30,7 @@ def test_facts_have_units_and_no_raw_keys(command: Command, small: Path) -> None
 
 
 BIT_ERRORS = {"links.all.bit_error_rate": "1e-9", "links.errors": "retry"}
+NO_BISECTION = {"topology": "{single-switch = {hosts = 3}}"}
 LANES = {"topology": "{dragonfly = {p = 1, a = 2, h = 1}}", "switch.virtual_lanes": "4"}
 
 
@@ -38,6 +39,7 @@ LANES = {"topology": "{dragonfly = {p = 1, a = 2, h = 1}}", "switch.virtual_lane
     [
         ({}, {"ports_min", "bisection.exact", "zero_load_latency.all_pairs", "memory_bytes"}),
         (BIT_ERRORS, {"bit_errors.links", "bit_errors.in_zero_load_latency"}),
+        (NO_BISECTION, {"bisection"}),
         (LANES, {"virtual_lanes.needed", "virtual_lanes.longest_route"}),
         ({"traffic.0.pattern": "transpose"}, {"silent_sources"}),
     ],
@@ -55,6 +57,26 @@ def test_each_fact_has_a_name_in_words(
     out = command("describe", small, *options).out
     for name in names:
         assert FACTS[name][0] in out
+
+
+def test_a_fabric_without_a_bisection_says_why(command: Command, small: Path) -> None:
+    (key, value), *_ = NO_BISECTION.items()
+    lines = command("describe", small, "--set", f"{key}={value}").out.splitlines()
+    (line,) = [line for line in lines if line.startswith("bisection")]
+    assert line.split("  ")[-1].strip() == "-, no closed form for this topology"
+
+
+@pytest.mark.parametrize(
+    ("duration", "expected"),
+    [("1 us", "the links of hosts that created messages"), ("60 us", "the hosts' links")],
+)
+def test_loads_name_the_links_that_they_are_parts_of(
+    command: Command, small: Path, tmp_path: Path, duration: str, expected: str
+) -> None:
+    options = ["--set", "traffic.0.load=0.05", "--set", f"run.duration={duration}", "--out", tmp_path / "r"]
+    out = command("run", small, *options).out
+    (line,) = [line for line in out.splitlines() if line.startswith("load ")]
+    assert line.rstrip().endswith(f"of {expected}"), line
 
 
 def test_facts_that_are_not_known_or_new_are_printed(capsys: pytest.CaptureFixture[str]) -> None:

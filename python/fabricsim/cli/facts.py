@@ -101,6 +101,7 @@ FACTS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "ports_max": ("most ports of a switch", _count),
     "diameter": ("diameter", _hops),
     "mean_hops": ("mean hops", _hops),
+    "bisection": ("bisection", plain),
     "bisection.gbps_per_direction": (
         "bisection, each direction",
         lambda value: f"{significant(value, 6)} Gb/s",

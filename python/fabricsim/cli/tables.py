@@ -103,7 +103,7 @@ def _totals(result: Result) -> Table:
     wall = result.manifest.get("wall_s")
     table = Table.grid(padding=(0, 2))
     offered, accepted = (percent(summary.get(f"{kind}_load")) for kind in ("offered", "accepted"))
-    table.add_row("load", f"offered {offered}, accepted {accepted} of the hosts' links")
+    table.add_row("load", f"offered {offered}, accepted {accepted} of {_links_of(summary)}")
     parts = [f"{name} {nanoseconds(latency.get(key))}" for key, name in _LATENCIES.items()]
     table.add_row("latency", ", ".join(parts) + _confidence(summary.get("latency_confidence")))
     if rows := summary.get("precision"):
@@ -123,6 +123,18 @@ def _totals(result: Result) -> Table:
         "run", f"seed {summary.get('seed')}, fingerprint {summary.get('fingerprint')}, {result.status}"
     )
     return table
+
+
+def _links_of(summary: Mapping[str, Any]) -> str:
+    """The links of which loads are fractions: of hosts that created messages, which may be less than the sources of an entry."""
+
+    def of(row: Mapping[str, Any]) -> float:
+        load = row.get("offered_load")
+        return float(row.get("offered_gbps") or 0.0) / load if load else 0.0
+
+    entries = summary.get("entries") or ()
+    some_are_silent = any(of(summary) < 0.999 * of(entry) for entry in entries)
+    return "the links of hosts that created messages" if some_are_silent else "the hosts' links"
 
 
 def _causes(lost: Mapping[str, int] | None) -> str:
