@@ -47,7 +47,8 @@ CACHE = {"entries": 8, "miss": f"{MISS_NS:.0f} ns"}
 def test_a_receiver_that_lacks_translations_slows_the_link_down() -> None:
     took, memory = _took(same_page=False, adapter__translation_cache=CACHE)
     assert all(memory[at : at + 2048] == bytes(range(256)) * 8 for at in range(0, len(memory), PAGE))
-    # The first page is known. The others are looked up one after the other; the last is looked up when its packet is accepted, which is acknowledged then.
+    # The first page is known. The others are looked up one after the other; the last packet is acknowledged as it is
+    # accepted, when its page is still to be looked up.
     least = (WRITES - 2) * MISS_NS
     assert least < took < 1.05 * least
     # Controls: one page, which is known; and an adapter that knows all.

@@ -126,7 +126,7 @@ def _totals(result: Result) -> Table:
 
 
 def _links_of(summary: Mapping[str, Any]) -> str:
-    """The links of which loads are fractions: of hosts that created messages, which may be less than the sources of an entry."""
+    """The links of which loads are fractions: of hosts that created messages, maybe not all sources of an entry."""
 
     def of(row: Mapping[str, Any]) -> float:
         load = row.get("offered_load")
