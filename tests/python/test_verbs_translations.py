@@ -5,70 +5,93 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from verbs_cases import connected
+from verbs_cases import CORNERS, PEER, connected
 
 import fabricsim.verbs as v
+from fabricsim import Experiment
 
 pytest.importorskip("greenlet")
 pytestmark = pytest.mark.usefixtures("real")
 PAGE, WRITES = 4096, 60
 MISS_NS = 2000.0
+CACHE = {"adapter.translation_cache": {"entries": 8, "miss": f"{MISS_NS:.0f} ns"}}
+LEAST = (WRITES - 2) * MISS_NS
+"""Of 60 pages the first is known, and the last packet is acknowledged when its page is still to be looked up."""
+
+MESH = """
+topology.mesh = { dimensions = [3, 3], hosts_per_switch = 1 }
+[links.all]
+rate = "54.545 Gb/s"
+latency = "10 ns"
+buffer = "16 KiB"
+[host]
+mtu = "4142 B"
+[[traffic]]
+sources = ["H(1,*).0"]
+pattern = { to = "H(2,2).0" }
+load = 0.1
+message = "2 KiB"
+[run]
+duration = "20 ms"
+"""
 
 
-def _took(*, same_page: bool, **changes: Any) -> tuple[float, bytes]:
-    """Time of WRITEs from one page to a page of its own each, or all to one, and the memory that they have written."""
+def _sender(ctx: v.Context, step: int) -> float:
+    """WRITEs to pages `step` bytes apart, and the time that they take."""
+    side = connected(ctx, PAGE, depth=WRITES)
+    side.mr.write(bytes(range(256)) * 8)
+    side.post(v.IBV_WR_RDMA_WRITE, 2048)
+    side.wait()
+    begin = ctx.now
+    for number in range(WRITES):
+        side.post(v.IBV_WR_RDMA_WRITE, 2048, to=number * step)
+    side.wait(WRITES)
+    took = ctx.now - begin
+    ctx.exchange(PEER[ctx.host], None)
+    return took
 
-    def sender(ctx: v.Context) -> float:
-        side = connected(ctx, PAGE, depth=WRITES)
-        side.mr.write(bytes(range(256)) * 8)
-        side.post(v.IBV_WR_RDMA_WRITE, 2048)
-        side.wait()
-        begin = ctx.now
-        for number in range(WRITES):
-            side.post(v.IBV_WR_RDMA_WRITE, 2048, to=0 if same_page else number * PAGE)
-        side.wait(WRITES)
-        took = ctx.now - begin
-        ctx.exchange("H1", None)
-        return took
 
-    def receiver(ctx: v.Context) -> bytes:
-        side = connected(ctx, WRITES * PAGE)
-        ctx.exchange("H0", None)
-        return side.mr.read(WRITES * PAGE)
+def _receiver(ctx: v.Context) -> bytes:
+    side = connected(ctx, WRITES * PAGE)
+    ctx.exchange(PEER[ctx.host], None)
+    return side.mr.read(WRITES * PAGE)
 
-    set = {name.replace("__", "."): value for name, value in changes.items()}
-    values = v.run(None, {"H0": sender, "H1": receiver}, set=set).values
+
+def _run(changes: dict[str, Any], step: int = PAGE) -> tuple[float, bytes]:
+    programs = {"H0": lambda ctx: _sender(ctx, step), "H1": _receiver}
+    values = v.run(None, programs, set=changes).values
     return values["H0"], values["H1"]
 
 
-CACHE = {"entries": 8, "miss": f"{MISS_NS:.0f} ns"}
-
-
 def test_a_receiver_that_lacks_translations_slows_the_link_down() -> None:
-    took, memory = _took(same_page=False, adapter__translation_cache=CACHE)
+    took, memory = _run(CACHE)
     assert all(memory[at : at + 2048] == bytes(range(256)) * 8 for at in range(0, len(memory), PAGE))
-    # The first page is known. The others are looked up one after the other; the last packet is acknowledged as it is
-    # accepted, when its page is still to be looked up.
-    least = (WRITES - 2) * MISS_NS
-    assert least < took < 1.05 * least
+    assert LEAST < took < 1.05 * LEAST
     # Controls: one page, which is known; and an adapter that knows all.
-    known, _ = _took(same_page=True, adapter__translation_cache=CACHE)
-    free, _ = _took(same_page=False)
-    assert known == free < 0.3 * least
+    known, _ = _run(CACHE, step=0)
+    free, _ = _run({})
+    assert known == free < 0.3 * LEAST
 
 
-@pytest.mark.parametrize("change", [{"switch__virtual_lanes": 2}, {"links__all__buffer": "8 KiB"}])
+@pytest.mark.parametrize("change", [{"switch.virtual_lanes": 2}, {"links.all.buffer": "8 KiB"}])
 def test_the_rate_is_that_of_the_translations_on_other_links(change: dict[str, Any]) -> None:
-    took, _ = _took(same_page=False, adapter__translation_cache=CACHE, **change)
-    assert took == pytest.approx((WRITES - 2) * MISS_NS, rel=0.05)
-
-
-@pytest.mark.parametrize("partitions", [2, 3])
-def test_it_takes_as_long_in_partitions(partitions: int) -> None:
-    alone, _ = _took(same_page=False, adapter__translation_cache=CACHE)
-    assert _took(same_page=False, adapter__translation_cache=CACHE, run__partitions=partitions)[0] == alone
+    took, _ = _run({**CACHE, **change})
+    assert took == pytest.approx(LEAST, rel=0.05)
 
 
 def test_a_slow_sink_has_times_of_its_own() -> None:
-    took, _ = _took(same_page=False, adapter__translation_cache=CACHE, host__sink={"rate": "20 Gb/s"})
-    assert took < 0.5 * (WRITES - 2) * MISS_NS
+    took, _ = _run({**CACHE, "host.sink": {"rate": "20 Gb/s"}})
+    assert took < 0.5 * LEAST
+
+
+def test_packets_that_wait_are_the_same_in_partitions() -> None:
+    programs = dict(zip(CORNERS, (lambda ctx: _sender(ctx, PAGE), _receiver), strict=True))
+    found = []
+    for seed, partitions in ((2, 1), (1, 1), (1, 2), (1, 3), (1, 7)):
+        changes = {"seed": seed, "run.partitions": partitions, **CACHE}
+        run = v.run(Experiment.from_text(MESH), programs, set=changes)
+        assert run.values[CORNERS[0]] > LEAST
+        packets = run.links["packets"].tolist()
+        found.append((run.end_ns, run.values, run.result.manifest["fingerprint"], packets))
+    assert found[1:] == [found[1]] * 4
+    assert found[0] != found[1], "the other traffic is drawn anew"
