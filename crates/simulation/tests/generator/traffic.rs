@@ -85,7 +85,7 @@ pub const PART: Part = Part {
         Rule { when: &[Is("pattern", &["multicast"]), Is("draw_per", &["packet"])], then: Idle },
         Rule {
             when: &[Is("pattern", &["tornado"]), Is("topology", &["hypercube"])],
-            then: Refused("sources has a destination other than itself"),
+            then: Refused("destination other than itself: the entry would send nothing"),
         },
         Rule {
             when: &[Is("pattern", &["tornado", "neighbour"]), Is("topology", &["parking-lot"])],

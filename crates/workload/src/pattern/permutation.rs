@@ -72,7 +72,10 @@ mod tests {
         assert!(message("['H0', 'H1', 'H0']").contains("\"H0\" is a duplicate"));
         assert!(message("['H0', 'H1', 'H7']").contains("\"H7\" is neither"));
         assert!(message("['*']").contains("none of the 3 sources"));
-        assert!(refused(&hosts(1), "pattern = 'random-permutation'").contains("none of the 1 sources"));
+        assert!(
+            refused(&hosts(1), "pattern = 'random-permutation'")
+                .contains("its only source has no destination")
+        );
         let own = refused(&hosts(3), "pattern = 'random-permutation'\nself_flows = 'send'");
         assert!(
             own.contains("traffic.0.self_flows: this has no meaning with `random-permutation`: no host is"),

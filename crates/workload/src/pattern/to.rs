@@ -25,6 +25,6 @@ mod tests {
         );
         assert!(message("pattern = { to = 'H7' }").contains("did you mean \"H0\"?"));
         let alone = message("pattern = { to = 'H1' }\nsources = ['H1']");
-        assert!(alone.contains("traffic.0.pattern: none of the 1 sources"), "{alone}");
+        assert!(alone.contains("traffic.0.pattern: its only source has no destination"), "{alone}");
     }
 }

@@ -78,7 +78,8 @@ mod tests {
         assert_eq!(silent(&hosts(4), one), [1]);
         assert_eq!(destinations(&hosts(3), one), [Some(1), None, Some(1)]);
         assert!(
-            refused(&hosts(1), "pattern = 'uniform'").contains("traffic.0.pattern: none of the 1 sources")
+            refused(&hosts(1), "pattern = 'uniform'")
+                .contains("traffic.0.pattern: its only source has no destination")
         );
         assert_eq!(destinations(&hosts(1), "pattern = 'uniform-with-self'"), [Some(0)]);
     }
