@@ -111,9 +111,13 @@ def entry_parts(name: str) -> tuple[str, str, str] | None:
     return None if match is None else (match[1], match[2], match[3])
 
 
-def key(name: str) -> Entry:
+def key(name: str, names: Mapping[str, str] = {}) -> Entry:
     """A key of the summary, or a sum of flows, by its dotted name. Of a key that the catalogue lacks the name is the
     label.
+
+    Args:
+        name: of the key.
+        names: of entries of the traffic list, by key, as of `entry_name`.
     """
     found = _keys()
     if name in found:
@@ -126,7 +130,7 @@ def key(name: str) -> Entry:
         if match := pattern.fullmatch(name):
             whose = ", ".join(group.strip(chr(34)) for group in match.groups())
             return dataclasses.replace(entry, name=name, label=f"{entry.label}, {whose}")
-    if (found_in := _of_entry(name)) is not None:
+    if (found_in := _of_entry(name, names)) is not None:
         return found_in
     return Entry(name, name.replace("_", " ").replace(".", " "))
 
@@ -159,21 +163,23 @@ def names() -> list[str]:
     return [name for name in _keys() if "[]" not in name and ".*" not in name]
 
 
-def _of_entry(name: str) -> Entry | None:
+def _of_entry(name: str, names: Mapping[str, str]) -> Entry | None:
     """A figure of an entry of the traffic list, or of a job: `traffic.incast.latency_ns.mean`."""
     for key_of, entry in _keys().items():
         figure = key_of.removeprefix("entries[]")
         if figure == key_of or not name.endswith(figure) or not name.startswith(("traffic.", "jobs.")):
             continue
-        whose = entry_name(name.removesuffix(figure))
+        whose = entry_name(name.removesuffix(figure), names)
         return dataclasses.replace(entry, name=name, label=f"{entry.label}, {whose}")
     return None
 
 
-def entry_name(key_of: str) -> str:
-    """Name of an entry or job in texts by its key: of `traffic.read.response` it is `read response`. Entries without a
-    name have their key, `traffic.0`.
+def entry_name(key_of: str, names: Mapping[str, str] = {}) -> str:
+    """Name of an entry or job in texts by its key: the one in `names`, else of `traffic.read.response` it is
+    `read response`. Entries without a name have their key, `traffic.0`.
     """
+    if key_of in names:
+        return names[key_of]
     kind, _, whose = key_of.partition(".")
     # a name with dots is in quotes; `.response` may follow
     head, _, tail = whose[1:].rpartition('"') if whose.startswith('"') else ("", "", whose)

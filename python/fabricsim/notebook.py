@@ -168,7 +168,7 @@ def _of_study(result: TuneResult) -> View:
     columns = [Entry(name, name) for name in ("trial", *result.parameters)]
     notes = result.trials.attrs.get("columns", {})
     columns += [
-        Entry(name, metric_of(name).label, str(notes.get(name, ("", ""))[0]))
+        Entry(name, metric_of(name, result.entry_names).label, str(notes.get(name, ("", ""))[0]))
         for name in result.objective_columns
     ]
     return View(
@@ -239,8 +239,9 @@ def _of_comparison(found: Comparison) -> View:
     of_entries = [name for name in names if name.startswith("traffic.") and name.endswith(_FIGURES)]
     shown = [*of_entries, *(name for name in names if name in FIRST)][:MOST_QUANTITIES]
     rows = [
-        [entry_of(name).heading, *(cell(value, entry_of(name)) for value in found.totals.loc[name])]
+        [of.heading, *(cell(value, of) for value in found.totals.loc[name])]
         for name in shown
+        for of in [entry_of(name, found.entry_names)]
     ]
     left = len(names) - len(rows)
     note = f"{left:,} more quantities differ: found.totals." if left > 0 else ""
@@ -263,7 +264,7 @@ def _of_sets(found: RepeatedComparison) -> View:
     rows = pd.concat([table[real], table[~real]]).head(MOST_ROWS).to_dict("records")
     texts = []
     for row in rows:
-        of = metric_of(str(row["quantity"]))
+        of = metric_of(str(row["quantity"]), found.entry_names)
         low, high = sorted((abs(row["difference_low"]), abs(row["difference_high"])))
         is_real = row["verdict"] in (LARGER, SMALLER)
         by = f"by {cell(float(low), of)} to {cell(float(high), of)}" if is_real else ""

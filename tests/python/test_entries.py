@@ -174,10 +174,10 @@ def test_the_picture_shows_each_entry(incast: Path) -> None:
     assert right.get_xscale() == "log"
 
 
-def test_the_picture_of_seeds_names_entries_by_their_keys(incast: Path) -> None:
+def test_the_picture_of_seeds_names_entries_as_the_table_of_a_run(incast: Path) -> None:
     incast.write_text(incast.read_text().replace('name = "victims"', ""))
     axes = plots.seeds(fs.sweep(incast, seeds=2, jobs=1)).axes[0]
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["all", "incast", "traffic.1"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["all", "incast", "permutation"]
 
 
 def test_tables_of_sweeps_have_the_title_of_the_experiment(incast: Path, command: Command) -> None:

@@ -226,7 +226,7 @@ def _totals(found: Comparison, marks: list[str], names: list[str], title: str) -
     for mark in marks:
         table.add_column(mark, justify="right")
     for name in names:
-        of = entry(name)
+        of = entry(name, found.entry_names)
         table.add_row(of.heading, *(shown(value, of) for value in found.totals.loc[name]))
     return table
 

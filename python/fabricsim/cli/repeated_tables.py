@@ -38,7 +38,7 @@ def print_repeated(result: SweepResult, console: Console) -> None:
     found = result.estimates()
     title = f"{result.title}: means of {_counts(found)} seeds, ± {CONFIDENCE:.0%} confidence"
     if len(found):
-        console.print(_points(result, found, title) if result.varied else _quantities(found, title))
+        console.print(_points(result, found, title) if result.varied else _quantities(result, found, title))
     if len(found) and result.varied and (table := _points_by_entry(result, found)) is not None:
         console.print(table)
     print_sweep_sums(result, console)
@@ -54,7 +54,7 @@ def _counts(found: pd.DataFrame) -> str:
     return str(most) if least == most else f"{least} to {most}"
 
 
-def _quantities(found: pd.DataFrame, title: str) -> Table:
+def _quantities(result: SweepResult, found: pd.DataFrame, title: str) -> Table:
     """Of one point: a row for each total, then for each figure of the entries."""
     table = narrow(title)
     for heading in ("quantity", "mean", "±"):
@@ -68,7 +68,8 @@ def _quantities(found: pd.DataFrame, title: str) -> Table:
     if entries:
         table.add_section()
     for name in entries:
-        table.add_row(entry_of(name).label, *cells(rows[name], entry_of(name)))
+        of = entry_of(name, result.entry_names)
+        table.add_row(of.label, *cells(rows[name], of))
     return table
 
 
@@ -94,7 +95,7 @@ def print_sets(found: RepeatedComparison, console: Console) -> None:
     ]
     for name in names:
         first, *others = by_quantity[name]
-        of = entry_of(name)
+        of = entry_of(name, found.entry_names)
         row = [quantity(first["mean"], of)]
         for other in others:
             half = (other["difference_high"] - other["difference_low"]) / 2
@@ -154,11 +155,12 @@ def _points_by_entry(result: SweepResult, found: pd.DataFrame) -> Table | None:
     table.add_column("entry")
     for figure in figures:
         table.add_column(two_lines(_of_any(figure)), justify="right")
+    entry_names = result.entry_names
     for given, rows in groups[:shown]:
         for number, entry in enumerate(entries):
             point = map(plain, given) if number == 0 else ("" for _ in given)
             cells_of = (joined(rows.get(f"{entry}.{figure}"), _of_any(figure)) for figure in figures)
-            table.add_row(*point, entry_name(entry), *cells_of)
+            table.add_row(*point, entry_name(entry, entry_names), *cells_of)
     return table
 
 

@@ -74,12 +74,15 @@ def print_precision(result: SweepResult, console: Console) -> None:
     found = result.precision()
     wide = found[~found["reached"].astype(bool)]
     names = dict.fromkeys(zip(found["metric"], found["requested"], strict=True))
-    wanted = ", ".join(f"{entry_of(str(name)).label} ± {percent(value)}" for name, value in names)
+    entry_names = result.entry_names
+    wanted = ", ".join(
+        f"{entry_of(str(name), entry_names).label} ± {percent(value)}" for name, value in names
+    )
     most = result.manifest["size"]
     console.print(f"requested: {wanted}; {len(result.points):,} runs of {most:,} at most", markup=False)
     for row in wide.head(MOST_NAMED).to_dict("records"):
         of = ", ".join(f"{key} {plain(row[key])}" for key in result.varied)
-        name = f"{of + ': ' if of else ''}{entry_of(str(row['metric'])).label}"
+        name = f"{of + ': ' if of else ''}{entry_of(str(row['metric']), entry_names).label}"
         console.print(
             f"not reached: {name} ± {percent(row['precision'])} with {row['seeds']} seeds",
             style="yellow",

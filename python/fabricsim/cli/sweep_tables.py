@@ -101,11 +101,12 @@ def _print_parts(
     note = f"the first {shown} of {len(result.points)} points" if len(result.points) > shown else None
     headings = [key_heading(key, result.parameters) for key in result.parameters]
     table = narrow(f"by {what}", note, texts=[*headings, what], numbers=map(two_lines, figures))
+    names = result.entry_names
     for row in result.points.head(shown).to_dict("records"):
         for number, part in enumerate(parts):
             point = [plain(row[key]) if number == 0 else "" for key in result.parameters]
             cells = (shown_as(row.get(f"{part}.{figure.name}"), figure) for figure in figures)
-            table.add_row(*point, entry_name(part), *cells)
+            table.add_row(*point, entry_name(part, names), *cells)
     console.print(table)
 
 

@@ -250,7 +250,7 @@ def _best(result: TuneResult) -> Table:
             table.add_section()
         values = [None if baseline is None else baseline[name], row[name]]
         cells, unit = in_one_unit(values, _unit(result, name))
-        table.add_row(f"{_text(name)} ({unit})" if unit else _text(name), *cells)
+        table.add_row(f"{_text(result, name)} ({unit})" if unit else _text(result, name), *cells)
     return table
 
 
@@ -286,13 +286,13 @@ def _unit(result: TuneResult, name: str) -> str:
 
 
 def _heading(result: TuneResult, name: str, unit: str) -> str:
-    head = key_heading(name, result.parameters) if name in result.parameters else _text(name)
+    head = key_heading(name, result.parameters) if name in result.parameters else _text(result, name)
     return f"{head}\n{unit}" if unit else head
 
 
-def _text(name: str) -> str:
+def _text(result: TuneResult, name: str) -> str:
     """A metric in words, if it is a figure of an entry, a job, or a sum of flows; others have short names."""
-    return key_of(name).label if entry_parts(name) or sum_parts(name) else name
+    return key_of(name, result.entry_names).label if entry_parts(name) or sum_parts(name) else name
 
 
 def _gains(result: TuneResult) -> Table:
@@ -309,7 +309,7 @@ def _gains(result: TuneResult) -> Table:
         difference, low, high = (_signed(row[key] / scale) for key in ("difference", "low", "high"))
         interval = f"{low} to {high}"
         relative = "-" if row["relative"] is None else f"{row['relative']:+.1%}"
-        name = _text(str(row["metric"]))
+        name = _text(result, str(row["metric"]))
         table.add_row(f"{name} ({unit})" if unit else name, *values, difference, interval, relative)
     return table
 
@@ -318,7 +318,7 @@ def _print_no_difference(result: TuneResult, console: Console) -> None:
     """The metrics whose difference is no larger than chance."""
     rows = result.gains.to_dict("records")
     names = [
-        _text(str(row["metric"]))
+        _text(result, str(row["metric"]))
         for row in rows
         if row["low"] <= 0.0 <= row["high"] and row["low"] < row["high"]
     ]

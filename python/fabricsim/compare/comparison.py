@@ -12,6 +12,7 @@ from fabricsim.compare.flows import PAIR, flows_beside, flows_missing, nothing_i
 from fabricsim.compare.settings import differences, labels
 from fabricsim.compare.sums import sums_beside
 from fabricsim.compare.totals import totals_beside
+from fabricsim.entry_names import in_common, of_summary
 from fabricsim.errors import InputError
 from fabricsim.hosts import Groups
 from fabricsim.lazy import pandas as pd
@@ -59,6 +60,11 @@ class Comparison(Shown):
                 known = pd.MultiIndex.from_frame(table[PAIR]).isin(self.flows.index)
                 parts.append(table[known].assign(run=label))
         return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["run"])
+
+    @property
+    def entry_names(self) -> dict[str, str]:
+        """Names of the entries of the traffic list that all runs have in common, by key."""
+        return in_common(of_summary(run.manifest["summary"]) for run in self.runs)
 
     def quantity(self, name: str) -> pd.DataFrame:
         """One quantity of the flows: a column for each run."""

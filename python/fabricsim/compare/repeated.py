@@ -9,6 +9,7 @@ from typing import Any
 
 from fabricsim.compare.settings import setting_labels
 from fabricsim.compare.sums import sums_by_seed
+from fabricsim.entry_names import in_common
 from fabricsim.errors import FabricsimError, InputError
 from fabricsim.lazy import pandas as pd
 from fabricsim.results import Result, finite
@@ -71,6 +72,11 @@ class RepeatedComparison(Shown):
         if what not in self.sums:
             raise InputError(f"sums by {what} are not compared: give by={what!r} (--by {what})")
         return self.sums[what]
+
+    @property
+    def entry_names(self) -> dict[str, str]:
+        """Names of the entries of the traffic list that all sets have in common, by key."""
+        return in_common(one.entry_names for one in self.sets)
 
     @property
     def settings(self) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fabricsim.catalogue import FRACTION, Entry, entry_parts, figures, key
@@ -73,9 +73,9 @@ def totals_beside(results: Sequence[Result], labels: Sequence[str]) -> pd.DataFr
     return pd.DataFrame.from_dict(rows, orient="index", columns=list(labels), dtype=object)
 
 
-def entry(name: str) -> Entry:
-    """Name and unit of a scalar."""
-    return next((item for item in _DERIVED if item.name == name), None) or key(name)
+def entry(name: str, names: Mapping[str, str] = {}) -> Entry:
+    """Name and unit of a scalar. `names`: of entries of the traffic list, by key."""
+    return next((item for item in _DERIVED if item.name == name), None) or key(name, names)
 
 
 def _scalars(result: Result) -> dict[str, Any]:

@@ -15,7 +15,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
 from fabricsim import catalogue
+from fabricsim.catalogue import entry_name
 from fabricsim.compare import Comparison
+from fabricsim.entry_names import of_summary
 from fabricsim.errors import InputError
 from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
@@ -69,6 +71,7 @@ def comparison(found: Comparison, most_flows: int = MOST_FLOWS, by: str | None =
     Raises:
         InputError: neither a flow nor an entry is in all runs, no run kept a series, or a run has no such sums.
     """
+    found = _with_common_names(found)
     drawn = _drawn_flows(found, most_flows) if by is None else _drawn_sums(found, by)
     drawn = _below_links(found, drawn)
     scale, unit = time_scale(max(drawn.ends.values(), default=1.0))
@@ -93,6 +96,23 @@ def comparison(found: Comparison, most_flows: int = MOST_FLOWS, by: str | None =
         if len(titles) == 1:
             head(figure, titles.pop())
     return figure
+
+
+def _with_common_names(found: Comparison) -> Comparison:
+    """The same with entries of the traffic list under the names that they have in the tables of the comparison."""
+    if all(of_summary(run.manifest["summary"]).items() <= found.entry_names.items() for run in found.runs):
+        return found
+    return replace(found, runs=[_renamed(run, found.entry_names) for run in found.runs])
+
+
+def _renamed(run: Result, names: Mapping[str, str]) -> Result:
+    known = {name: entry_name(key, names) for key, name in of_summary(run.manifest["summary"]).items()}
+    frames = {
+        name: table.assign(entry=table["entry"].astype(str).replace(known))
+        for name in ("flows", "entries")
+        if (table := run.frames.get(name)) is not None and "entry" in table
+    }
+    return replace(run, frames={**run.frames, **frames})
 
 
 @dataclass(frozen=True)

@@ -81,9 +81,10 @@ def over_parameters(result: SweepResult, metric: str) -> Figure:
     scale, unit = scale_of(rows[metric].astype(float), column_notes(result.points)[metric][0])
     rows[metric] = rows[metric] / scale
     with style():
-        figure = _figure(result, rows, axis_label(Entry(metric, entry(metric).label, unit)), metric, ways)
+        label = entry(metric, result.entry_names).label
+        figure = _figure(result, rows, axis_label(Entry(metric, label, unit)), metric, ways)
         note = f" (mean of {len(result.seeds)} seeds, {CONFIDENCE:.0%} confidence)" if result.repeated else ""
-        head(figure, f"{result.title}: {entry(metric).label}{note}")
+        head(figure, f"{result.title}: {label}{note}")
     return figure
 
 

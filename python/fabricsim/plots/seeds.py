@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
@@ -43,7 +44,8 @@ def seeds(result: SweepResult) -> Figure:
         InputError: no seed has one of the quantities.
     """
     points = result.points[result.points["status"] != "failed"]
-    panels = [found for quantity in SHOWN if (found := _rows(points, quantity)).columns]
+    entries = result.entry_names
+    panels = [found for quantity in SHOWN if (found := _rows(points, quantity, entries)).columns]
     if not panels:
         raise InputError(
             "no seed of this run has a quantity that is drawn: accepted load, latency or job time"
@@ -65,12 +67,12 @@ def seeds(result: SweepResult) -> Figure:
     return figure
 
 
-def _rows(points: pd.DataFrame, quantity: str) -> _Rows:
+def _rows(points: pd.DataFrame, quantity: str, entries: Mapping[str, str]) -> _Rows:
     columns = {WHOLE: quantity} if quantity in points and points[quantity].notna().any() else {}
     for name in map(str, points.columns):
         match = re.fullmatch(rf"((?:traffic|jobs)\..+)\.{re.escape(quantity)}", name)
         if match and points[name].notna().any():
-            columns[entry_name(match[1])] = name
+            columns[entry_name(match[1], entries)] = name
     return _Rows(quantity, columns)
 
 

@@ -70,7 +70,7 @@ def sets_of_seeds(found: RepeatedComparison, by: str | None = None) -> Figure:
 def _quantities(found: RepeatedComparison) -> pd.DataFrame:
     """Those of the run and its entries, by their labels."""
     drawn = found.quantities[found.quantities["quantity"].map(lambda name: str(name).endswith(SHOWN))]
-    return drawn.assign(quantity=drawn["quantity"].map(lambda name: key(str(name)).label))
+    return drawn.assign(quantity=drawn["quantity"].map(lambda name: key(str(name), found.entry_names).label))
 
 
 def _sums(found: RepeatedComparison, by: str) -> pd.DataFrame:

@@ -110,9 +110,10 @@ def entries_of_sweep(result: SweepResult, most: int) -> list[Section]:
     said = {*points} - without_computing(points.max(numeric_only=True).to_dict())
     figures = [*_FIGURES, *(of for of in OF_JOBS if any(f"{name}.{of}" in said for name in names))]
     parts = []
+    entry_names = result.entry_names
     for at, name in enumerate(names):
         columns = {figure: points.get(f"{name}.{figure}") for figure in figures}
-        part = points[result.varied].assign(entry=entry_name(name), **columns)
+        part = points[result.varied].assign(entry=entry_name(name, entry_names), **columns)
         parts.append(part.assign(_point=range(len(points)), _entry=at))
     rows = pd.concat(parts, ignore_index=True).sort_values(["_point", "_entry"], kind="stable")
     columns_of = [*(Entry(key, key) for key in result.varied), Entry("entry", "entry")]

@@ -78,7 +78,7 @@ def _means(result: SweepResult) -> Section:
     headings = [*result.varied, "quantity", "mean", "from", "to", "seeds"]
     rows = []
     for metric in metrics:
-        of = entry(metric)
+        of = entry(metric, result.entry_names)
         for row in table[table["metric"] == metric].to_dict("records"):
             values = (cell(row[name], of) for name in ("mean", "low", "high"))
             rows.append([*(str(row[key]) for key in result.varied), of.heading, *values, f"{row['seeds']:,}"])

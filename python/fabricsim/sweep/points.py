@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fabricsim.catalogue import sum_parts
+from fabricsim.entry_names import of_points
 from fabricsim.errors import InputError
 from fabricsim.lazy import pandas as pd
 from fabricsim.memory import shared
@@ -67,6 +68,11 @@ class SweepResult(Shown):
     def parameters(self) -> list[str]:
         """The keys that were varied."""
         return list(self.manifest["parameters"])
+
+    @property
+    def entry_names(self) -> dict[str, str]:
+        """Names of the entries of the traffic list that all points have in common, by key."""
+        return of_points(self.manifest, self.manifest["points"])
 
     @property
     def axes(self) -> list[list[str]]:

@@ -133,9 +133,9 @@ def _is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and value != value)  # noqa: PLR0124 - NaN
 
 
-def entry(name: str) -> Entry:
-    """Name, unit and text of a column that is not a parameter."""
-    return next((item for item in _OWN if item.name == name), None) or catalogue.key(name)
+def entry(name: str, names: Mapping[str, str] = {}) -> Entry:
+    """Name, unit and text of a column that is not a parameter. `names`: of entries of the traffic list, by key."""
+    return next((item for item in _OWN if item.name == name), None) or catalogue.key(name, names)
 
 
 def _note(name: str) -> tuple[str, str]:

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from fabricsim.entry_names import of_points
 from fabricsim.errors import InputError
 from fabricsim.lazy import pandas as pd
 from fabricsim.results import finite, title_of
 from fabricsim.shown import Shown, in_folder, number_of
+from fabricsim.spec import Experiment, toml_value
 from fabricsim.store import read_folder
 from fabricsim.tune.folder import KIND
 
@@ -67,6 +69,17 @@ class TuneResult(Shown):
     def parameters(self) -> list[str]:
         """The keys that were changed."""
         return list(self.manifest["parameters"])
+
+    @property
+    def entry_names(self) -> dict[str, str]:
+        """Names of the entries of the traffic list that all runs have in common, by key."""
+        tuned = Experiment.from_manifest(self.manifest).written().get("tune") or {}
+        given = [scenario.get("set") or {} for scenario in tuned.get("scenarios") or ()] or [{}]
+        known = [name for name in self.parameters if name in self.trials]
+        tried = self.trials.loc[self.trials["trial"] >= 0, known].drop_duplicates().to_dict("records")
+        points = [{**scenario, **settings} for scenario in given for settings in ({}, *tried)]
+        texts = ({str(key): toml_value(value) for key, value in point.items()} for point in points)
+        return of_points(self.manifest, texts)
 
     @property
     def columns(self) -> list[str]:
