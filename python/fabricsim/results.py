@@ -300,7 +300,7 @@ def scalars(summary: Mapping[str, Any]) -> dict[str, Any]:
     entries = summary.get("entries") or []
     if len(entries) == 1 and entries[0]["key"] == "traffic.0":
         return found
-    jobs = {_key_of_job(str(job["job"])): job for job in summary.get("jobs") or ()}
+    jobs = {key_of_job(str(job["job"])): job for job in summary.get("jobs") or ()}
     for entry in entries[:MOST_ENTRIES]:
         figures = {name: value for name, value in entry.items() if name not in _DESCRIPTION}
         found |= {
@@ -311,7 +311,7 @@ def scalars(summary: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _key_of_job(name: str) -> str:
+def key_of_job(name: str) -> str:
     """Key of the entry that has a job's messages: a name with a dot is in quotes."""
     return f'jobs."{name}"' if "." in name else f"jobs.{name}"
 

@@ -122,12 +122,6 @@ response = { message = "1000 B" }
     ]
 
 
-def test_sweeps_of_jobs_say_where_their_least_times_are() -> None:
-    jobs = "[[jobs]]\nprogram = { barrier = {} }\n"
-    sweep = fs.sweep(fs.Experiment.from_text(jobs + STAR), vary={"seed": [1]}, jobs=1, bound=True)
-    assert sweep.points["message"].item().endswith("; `fabricsim bound` gives the least times of jobs")
-
-
 def test_a_bin_that_ends_with_the_part_belongs_to_it() -> None:
     # In floating point, 65 us are a little less than 65,000 ns.
     end_s = 6.5e-5

@@ -11,6 +11,7 @@ import pytest
 from conftest import SMALL, Command
 
 import fabricsim as fs
+from fabricsim import plots
 from fabricsim.bound import subject
 from fabricsim.sweep import bounds, load_sweep
 
@@ -110,3 +111,73 @@ def test_the_command_prints_it(command: Command, small: Path) -> None:
     assert re.search(r" of the .*\n.* bound ", command(*arguments, "--out", "a").out)
     points = json.loads(command(*arguments, "--out", "b", "--json").out)["points"]
     assert all(0.9 < point["bound_fraction"] <= 1.1 for point in points)
+
+
+JOB = """
+title = "A job"
+[topology.single-switch]
+hosts = 4
+[links.all]
+rate = "8 Gb/s"
+[[jobs]]
+name = "sum"
+program = { all-reduce = { message = "4 KiB" } }
+[run]
+duration = "1 ms"
+"""
+LEAST = "jobs.sum.least_iteration_ns"
+MESSAGE = "jobs.sum.program.all-reduce.message"
+
+
+def test_sweeps_of_jobs_have_their_least_times(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "job.toml").write_text(JOB)
+    job = fs.Experiment.from_file(tmp_path / "job.toml")
+    sizes = ["4 KiB", "16 KiB"]
+    found = fs.sweep(job, vary={MESSAGE: sizes}, jobs=1, bound=True, out="out")
+    least = [fs.job_bounds(job, set={MESSAGE: size})["iteration_ns"].item() for size in sizes]
+    assert found.points[LEAST].tolist() == pytest.approx(least)
+    assert (found.points["jobs.sum.iteration_ns.mean"] >= found.points[LEAST]).all()
+    assert found.points["message"].tolist() == ["", ""]
+    assert found.points.attrs["columns"][LEAST][0] == "ns"
+    assert LEAST not in fs.sweep(job, vary={MESSAGE: sizes}, jobs=1).points
+    arguments = ("sweep", tmp_path / "job.toml", "--vary", f"{MESSAGE}={','.join(sizes)}", "--jobs", "1")
+    ran = command(*arguments, "--bound", "--plot", LEAST)
+    assert ran.code == 0, ran.err
+    lines = [" ".join(line.split()) for line in ran.out.split("by job")[1].splitlines()]
+    assert {"all-reduce. mean least", "message job iteration iteration"} <= set(lines)
+    assert "give --bound as well" in command(*arguments, "--plot", LEAST).err
+    wrong = command(*arguments, "--bound", "--plot", LEAST.replace("sum", "sim")).err
+    assert "jobs.sim.least_iteration_ns: the experiment has no job 'sim'; did you mean sum?" in wrong
+
+
+def test_pictures_of_iterations_have_the_least_ones() -> None:
+    job = fs.Experiment.from_text(JOB)
+    varied: list[dict[str, list[Any]]] = [
+        {MESSAGE: ["4 KiB", "8 KiB"]},
+        {"jobs.sum.placement": ["linear", "random"]},
+        {MESSAGE: ["4 KiB", "8 KiB"], "jobs.sum.step_delay": ["0 ns", "1 us"]},
+    ]
+    for vary in varied:
+        found = fs.sweep(job, vary=vary, jobs=1, bound=True)
+        for metric, is_there in (("jobs.sum.iteration_ns.mean", True), ("jobs.sum.end_ns", False)):
+            legends = plots.over_parameters(found, metric).legends
+            texts = [text.get_text() for legend in legends for text in legend.get_texts()]
+            assert ("least possible" in texts) == is_there, (vary, metric)
+
+
+def test_traffic_beside_jobs_has_no_total_and_the_jobs_have_least_times() -> None:
+    traffic = '[[traffic]]\npattern = "uniform"\nload = 0.1\nmessage = "1 KiB"\n'
+    found = fs.sweep(fs.Experiment.from_text(JOB + traffic), vary={"seed": [1, 2]}, jobs=1, bound=True)
+    assert found.points[LEAST].notna().all()
+    assert found.points["message"].tolist() == [
+        "no bound: responses and jobs have none, and their throughput is part of what is accepted"
+    ] * len(found.points)
+
+
+def test_least_times_depend_on_the_seed_if_ranks_are_placed_at_random() -> None:
+    for text in (JOB.replace("program", 'placement = "random"\nprogram'), JOB):
+        experiment = fs.Experiment.from_text(text)
+        other = experiment.with_values({"seed": 2})
+        assert (subject(experiment) == subject(other)) == (text is JOB)
+    placed = fs.Experiment.from_text(JOB).with_values({"jobs.sum.placement": "random"})
+    assert subject(placed) != subject(placed.with_values({"seed": 2}))

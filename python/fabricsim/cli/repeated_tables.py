@@ -18,6 +18,7 @@ from fabricsim.results import without_computing
 from fabricsim.shown import number_of
 from fabricsim.statistics import CONFIDENCE
 from fabricsim.sweep import SweepResult
+from fabricsim.sweep.table import LEAST_TIME
 from fabricsim.sweep.table import entry as entry_of
 
 MOST_ROWS = 100
@@ -26,7 +27,7 @@ TOTALS = ("offered_load", "accepted_load", "latency_ns.mean", "latency_ns.p99", 
 MOST_PARAMETERS = 2
 """Parameters beside which all totals have room in 80 columns; beside more, the first total is left out."""
 MARKS = "ABCDEFGHIJKL"
-_OF_JOBS = ("iteration_ns.mean", "exposed_ns")
+_OF_JOBS = ("iteration_ns.mean", LEAST_TIME, "exposed_ns")
 _FIGURES = ("accepted_gbps", "accepted_load", "latency_ns.mean", "latency_ns.p99", "jain", *_OF_JOBS)
 """Quantities of an entry, or of a job, that are printed."""
 _OF_POINTS = ("accepted_load", "latency_ns.mean", "latency_ns.p99", *_OF_JOBS)

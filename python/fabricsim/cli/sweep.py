@@ -59,7 +59,7 @@ from fabricsim.sweep.bounds import NO_BOUND
 from fabricsim.sweep.names import require_names
 from fabricsim.sweep.schedule import planned_points
 from fabricsim.sweep.sums import NO_SUMS
-from fabricsim.sweep.table import BOUND
+from fabricsim.sweep.table import BOUND, LEAST_TIME, is_own
 
 Vary = Annotated[
     list[str] | None,
@@ -121,7 +121,10 @@ def sweep(
     memory: Memory = None,
     bound: Annotated[
         bool,
-        typer.Option("--bound", help="Add what part of the largest possible throughput each point reached."),
+        typer.Option(
+            "--bound",
+            help="Add what part of the largest possible throughput each point reached; of jobs the least time.",
+        ),
     ] = False,
     by: By = None,
     plot: Metrics = None,
@@ -199,9 +202,9 @@ def _check_metrics(metrics: Sequence[str], given: Sequence[str], bound: bool) ->
         InputError: a metric is neither a number of results nor a parameter.
     """
     for name in metrics:
-        if name == BOUND and not bound:
+        if (name == BOUND or name.endswith(f".{LEAST_TIME}")) and not bound:
             raise InputError(f"--plot {name}: give --bound as well")
-        if catalogue.is_known(name) or catalogue.sum_parts(name) or name in (BOUND, "wall_s", "seed"):
+        if catalogue.is_known(name) or catalogue.sum_parts(name) or is_own(name):
             if catalogue.is_number(name):
                 continue
             raise InputError(f"--plot {name}: no number: there is nothing to draw over the parameters")

@@ -17,7 +17,7 @@ from fabricsim.cli.schedule_tables import print_precision, print_search
 from fabricsim.cli.sums_tables import print_sweep_sums
 from fabricsim.results import without_computing
 from fabricsim.sweep import SweepResult
-from fabricsim.sweep.table import BOUND
+from fabricsim.sweep.table import BOUND, LEAST_TIME
 from fabricsim.sweep.table import entry as entry_of
 
 MOST_POINTS = 100
@@ -34,7 +34,7 @@ _SWEPT = (
 )
 """Columns of a sweep that are printed."""
 _OF_ENTRY = ("accepted_load", "latency_ns.mean", "latency_ns.p99")
-_OF_JOB = ("iteration_ns.mean", "exposed_ns")
+_OF_JOB = ("iteration_ns.mean", LEAST_TIME, "exposed_ns")
 
 
 def print_sweep(result: SweepResult, console: Console) -> None:
@@ -81,7 +81,9 @@ def _print_entries(result: SweepResult, console: Console) -> None:
 
 
 def _print_jobs(result: SweepResult, console: Console) -> None:
-    """Mean iteration and exposed communication of each job, where the time of all jobs does not say it."""
+    """Mean iteration, the least one, and exposed communication of each job, where the time of all jobs does not say
+    it.
+    """
     columns = [str(name) for name in result.points]
     jobs = [name.removesuffix(f".{_OF_JOB[0]}") for name in columns if _is_of_job(name)]
     said = {*columns} - without_computing(result.points.max(numeric_only=True).to_dict())

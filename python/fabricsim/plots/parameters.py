@@ -37,7 +37,7 @@ from fabricsim.statistics import CONFIDENCE
 from fabricsim.sweep import SweepResult
 from fabricsim.sweep.repeated import half_widths, of_column
 from fabricsim.sweep.sums import with_sum
-from fabricsim.sweep.table import entry
+from fabricsim.sweep.table import LEAST_TIME, entry
 
 MOST_LINES = 12
 MOST_PANELS = 12
@@ -50,6 +50,11 @@ MANY_DECADES = 500.0
 MOST_TICKS = 8
 LOG_FROM = 10.0
 """Greatest over least value from which on an axis is logarithmic."""
+
+
+LIMIT = "limit"
+"""Column of the bound of the metric; no numbers without one."""
+_ITERATION = "iteration_ns.mean"
 
 
 @dataclass(frozen=True)
@@ -80,12 +85,18 @@ def over_parameters(result: SweepResult, metric: str) -> Figure:
     ways = [way for way in ways_of(result, rows) if way.size > 1]
     scale, unit = scale_of(rows[metric].astype(float), column_notes(result.points)[metric][0])
     rows[metric] = rows[metric] / scale
+    rows[LIMIT] = rows[least] / scale if (least := _least_of(metric)) in rows else math.nan
     with style():
         label = entry(metric, result.entry_names).label
         figure = _figure(result, rows, axis_label(Entry(metric, label, unit)), metric, ways)
         note = f" (mean of {len(result.seeds)} seeds, {CONFIDENCE:.0%} confidence)" if result.repeated else ""
         head(figure, f"{result.title}: {label}{note}")
     return figure
+
+
+def _least_of(metric: str) -> str:
+    """The column of the bound of a metric: the least time of a job beside its mean iteration."""
+    return f"{metric.removesuffix(_ITERATION)}{LEAST_TIME}" if metric.endswith(f".{_ITERATION}") else ""
 
 
 def _require(result: SweepResult, metric: str) -> None:
@@ -137,9 +148,9 @@ def _figure(result: SweepResult, rows: pd.DataFrame, label: str, metric: str, wa
     is_drawn = any(axis["kind"] == "random" for axis in result.manifest.get("axes", ()))
     if not ways:
         names = pd.Series("mean of all seeds" if result.repeated else "the only point", index=rows.index)
-        return _bars(rows[metric], names, "", label, repeated=bool(result.repeated))
+        return _bars(rows, metric, names, "", label, repeated=bool(result.repeated))
     if len(ways) == 1 and not ways[0].numeric:
-        return _bars(rows[metric], ways[0].values, ways[0].label, label, repeated=bool(result.repeated))
+        return _bars(rows, metric, ways[0].values, ways[0].label, label, repeated=bool(result.repeated))
     if len(ways) == 1 or not is_drawn:
         if len(ways) == 2 and _fits_map(rows, ways):
             return _map(rows[metric], ways, label)
@@ -187,6 +198,7 @@ def _lines(
             axes.plot(
                 order["x"], order[metric], "o", markersize=sized(5), color=colour, label=str(name) or None
             )
+    _draw_limits(axes, rows, names, x)
     _mark_deadlocks(axes, rows, metric, x)
     finish(axes, x, rows[metric], label)
     if labelled(axes)[1]:
@@ -194,10 +206,23 @@ def _lines(
     return figure
 
 
+def _draw_limits(axes: Axes, rows: pd.DataFrame, names: pd.Series[Any], x: Way) -> None:
+    """The bound of each line, in its colour."""
+    look: dict[str, Any] = {"linestyle": ":", "linewidth": sized(1.5)}
+    if not x.numeric:
+        look = {"linestyle": "", "marker": "_", "markersize": sized(14)}
+    for number, (_, group) in enumerate(rows.groupby(names, sort=False)):
+        limits = group[LIMIT].groupby(x.values[group.index], sort=x.numeric).mean().dropna()
+        if len(limits):
+            axes.plot(limits.index, limits, color=COLOURS[number % len(COLOURS)], **look)
+    if rows[LIMIT].notna().any():
+        axes.plot([], [], color="0.3", label="least possible", **look)
+
+
 def _bars(
-    values: pd.Series[Any], names: pd.Series[Any], xlabel: str, label: str, *, repeated: bool
+    rows: pd.DataFrame, metric: str, names: pd.Series[Any], xlabel: str, label: str, *, repeated: bool
 ) -> Figure:
-    grouped = values.groupby(names, sort=False)
+    grouped = rows[metric].groupby(names, sort=False)
     means = grouped.mean()
     errors = grouped.agg(lambda of: of_column(of).half_width).fillna(0.0) if repeated else None
     figure = new_figure(7.0, max(2.5, 1.2 + 0.35 * len(means)))
@@ -205,9 +230,15 @@ def _bars(
     axes.barh(
         [str(name) for name in means.index], means, color=COLOURS[0], height=0.6, xerr=errors, capsize=3
     )
+    limits = rows[LIMIT].groupby(names, sort=False).mean()
+    if limits.notna().any():
+        look: dict[str, Any] = {"color": COLOURS[1], "markersize": sized(18), "markeredgewidth": sized(2.5)}
+        axes.plot(limits, range(len(limits)), "|", label="least possible", **look)
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
     axes.set(xlabel=label, ylabel=xlabel)
+    if labelled(axes)[1]:
+        legend(figure)
     return figure
 
 

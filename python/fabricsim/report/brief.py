@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import cast
 
 from fabricsim.catalogue import SUMS, Entry, entry_name, entry_parts
-from fabricsim.catalogue import key as entry_of
 from fabricsim.compare import Comparison, RepeatedComparison
 from fabricsim.errors import InputError
 from fabricsim.lazy import pandas as pd
@@ -17,6 +16,8 @@ from fabricsim.results import Result, without_computing
 from fabricsim.sums import extremes, keys_of
 from fabricsim.sweep import SweepResult
 from fabricsim.sweep.sums import with_silent
+from fabricsim.sweep.table import LEAST_TIME
+from fabricsim.sweep.table import entry as entry_of
 
 MOST_KEYS = 8
 """Rows of a run or a comparison: half of them those with the largest throughput, half those with the smallest."""
@@ -24,7 +25,7 @@ MOST_ROWS = 24
 """Rows of a sweep."""
 _FIGURES = ("accepted_gbps", "latency_ns.mean", "latency_ns.p99")
 """Figures of entries in sweeps."""
-OF_JOBS = ("iteration_ns.mean", "exposed_ns")
+OF_JOBS = ("iteration_ns.mean", LEAST_TIME, "exposed_ns")
 """Figures of jobs beside them."""
 _SHOWN = ("flows", "offered_gbps", "accepted_gbps", "latency_mean_ns", "latency_p99_ns", "jain")
 _COMPARED = ("accepted_gbps", "latency_mean_ns")

@@ -10,6 +10,7 @@ from fabricsim.errors import InputError
 from fabricsim.metric_names import NEEDS, MetricNames, Unknown
 from fabricsim.spec import Experiment
 from fabricsim.sweep.plan import Plan, Point
+from fabricsim.sweep.table import LEAST_TIME
 
 _NAMING = ("groups", "topology", "traffic", "jobs")
 """Sections that give names."""
@@ -23,10 +24,9 @@ def require_names(metrics: Sequence[str], experiment: Experiment, plan: Plan, wh
     Raises:
         InputError: one has a name that no point has.
     """
+    asked = {_of_run(name): name for name in metrics}
     named = [
-        name
-        for name in dict.fromkeys(metrics)
-        if sum_parts(name) or entry_parts(name) or name.partition(".")[0] in NEEDS
+        name for name in asked if sum_parts(name) or entry_parts(name) or name.partition(".")[0] in NEEDS
     ]
     if not named:
         return
@@ -45,7 +45,13 @@ def require_names(metrics: Sequence[str], experiment: Experiment, plan: Plan, wh
     except InputError:
         return  # the check of the points reports all their mistakes
     for name, problem in left.items():
-        raise InputError(f"{where} {name}: {problem}")
+        raise InputError(f"{where} {asked[name]}: {problem}")
+
+
+def _of_run(metric: str) -> str:
+    """The least time of a job is there if its iterations are."""
+    head, end, tail = metric.rpartition(f".{LEAST_TIME}")
+    return f"{head}.iteration_ns.mean" if end and not tail else metric
 
 
 def _more(before: Unknown | None, found: Unknown) -> tuple[str, ...]:

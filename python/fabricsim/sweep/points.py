@@ -313,7 +313,7 @@ def sweep(
         force: replace a folder of another sweep.
         memory: most memory of all local processes together, such as "16 GiB", or of each run on a cluster; by default
             what the machine has.
-        bound: add `bound_fraction`: accepted throughput over the largest total that topology and routing allow.
+        bound: add `bound_fraction`, accepted throughput over the largest total, and `jobs.NAME.least_iteration_ns`.
         by: sums of flows that `SweepResult.by` has: "source", "destination", "group", or several of them. Points in
             `out` without them run again.
         on_point: called with points done and points in all, as far as known; a notebook has a bar without it.

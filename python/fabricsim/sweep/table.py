@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from fabricsim import catalogue
@@ -17,6 +18,8 @@ FAILED = "failed"
 """Status of a point that gave no results; the others are those of runs."""
 BOUND = "bound_fraction"
 """The column of bounds, if requested."""
+LEAST_TIME = "least_iteration_ns"
+"""End of the columns of the least times of jobs, if bounds are requested: `jobs.solver.least_iteration_ns`."""
 SUMMED = "by"
 """The key of a row under which its sums of flows are, if requested: no column, but tables of their own."""
 _OWN = (
@@ -36,6 +39,12 @@ _OWN = (
     Entry("wall_s", "wall time", "s", "wall time of the run"),
 )
 """Columns that no summary has."""
+_LEAST_TIME = Entry(
+    LEAST_TIME,
+    "least iteration",
+    "ns",
+    "least mean iteration of the job: on a network on which messages meet at no link but those of hosts",
+)
 
 
 class Parameters:
@@ -135,7 +144,16 @@ def _is_missing(value: Any) -> bool:
 
 def entry(name: str, names: Mapping[str, str] = {}) -> Entry:
     """Name, unit and text of a column that is not a parameter. `names`: of entries of the traffic list, by key."""
+    job, _, figure = name.rpartition(".")
+    if figure == LEAST_TIME:
+        whose = "" if job == "jobs[]" else f", {catalogue.entry_name(job)}"
+        return replace(_LEAST_TIME, name=name, label=f"{_LEAST_TIME.label}{whose}")
     return next((item for item in _OWN if item.name == name), None) or catalogue.key(name, names)
+
+
+def is_own(name: str) -> bool:
+    """True if a column with numbers is in no summary."""
+    return name in (BOUND, "wall_s", "seed") or (name.startswith("jobs.") and name.endswith(f".{LEAST_TIME}"))
 
 
 def _note(name: str) -> tuple[str, str]:
