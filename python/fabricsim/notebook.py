@@ -173,12 +173,22 @@ def _of_study(result: TuneResult) -> View:
     ]
     return View(
         f"{result.title}: {number_of(len(result.trials) - 1, 'trial')}",
-        text="" if best else "No setting keeps the constraints.",
+        text=_verdict(result),
         facts=[(str(key), str(value)) for key, value in settings],
         table=table_of(result.front, columns, MOST_ROWS, "best settings"),
         picture=_drawn(lambda folder: save_tune_plots(result, folder, "svg")),
         further=("result.settings", "result.trials", "fs.run(experiment, set=result.settings)"),
     )
+
+
+def _verdict(result: TuneResult) -> str:
+    if result.best is None:
+        return "No setting keeps the constraints."
+    if not result.improves_on_search:
+        return "None of the settings tried is better than the experiment as it is."
+    if not result.improves_on_fresh_seeds:
+        return "On the fresh seeds the best setting is not better than the experiment as it is."
+    return ""
 
 
 def _of_bound(found: Bound) -> View:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import SMALL
+from conftest import SMALL, Command
 from hypothesis import given
 from hypothesis import strategies as st
-from tune_cases import GRID, TWO_FLOWS
+from tune_cases import FAIR, GRID, MUCH, TWO_FLOWS
 
 import fabricsim as fs
+from fabricsim.notebook import html
 from fabricsim.sweep.pool import never
+from fabricsim.tune import TuneResult, load_tune
 from fabricsim.tune.metrics import Which
 from fabricsim.tune.pareto import least_broken
 from fabricsim.tune.problem import Problem, Wanted
@@ -136,3 +140,51 @@ def test_a_run_that_did_not_end_well_has_no_values(title: str, error: str) -> No
     good = work(Task(0, 0, fs.Experiment.from_text(SMALL), (Which("accepted_load"),)), never)
     assert good is not None
     assert (good.values, good.error) == ((0.3,), "")
+
+
+@pytest.mark.usefixtures("real")
+@pytest.mark.parametrize(
+    ("load", "objectives", "expected"),
+    [
+        (0.3, FAIR, "none of the 13 settings tried is better than the experiment as it is: fairness 0.99"),
+        (0.35, FAIR, ""),
+        (0.3, FAIR + MUCH, ""),
+        (0.7, MUCH, "none of the 13 settings tried is better than the experiment as it is: throughput"),
+    ],
+)
+def test_a_study_says_if_the_experiment_as_it_is_is_at_least_as_good(
+    tmp_path: Path, command: Command, load: float, objectives: str, expected: str
+) -> None:
+    text = TWO_FLOWS.replace("load = 0.05", f"load = {load}") + GRID.replace("seeds = 0", "seeds = 2")
+    (tmp_path / "e.toml").write_text(text + objectives)
+    ran = command("tune", "e.toml", "--jobs", "1", "--out", "out")
+    assert ran.code == 0, ran.err
+    said = " ".join(ran.out.split())
+    study = load_tune("out")
+    assert study.improves_on_search == (not expected)
+    assert ("best setting:" in said, "best of the settings tried (trial" in said) == (
+        not expected,
+        bool(expected),
+    )
+    assert expected in said
+    assert ("better than the experiment" in said) == bool(expected)
+    assert ("better than the experiment" in html(study)) == bool(expected)
+
+
+def test_fresh_seeds_may_show_no_gain_of_the_best_setting() -> None:
+    trials = pd.DataFrame(
+        {"trial": [-1, 0], "x": [2.0, 1.0], "feasible": True, "best": [False, True], "error": ""}
+    )
+    manifest = {"objectives": [{"name": "x", "goal": "minimize"}]}
+
+    def improves(difference: float, **changed: Any) -> bool:
+        gains = pd.DataFrame({"metric": ["x", "y"], "difference": [difference, -1.0]})
+        study = TuneResult(manifest, {"trials": trials.assign(**changed), "gains": gains})
+        assert study.improves_on_search
+        return study.improves_on_fresh_seeds
+
+    assert improves(-0.1)
+    assert not improves(0.1)
+    assert not improves(0.0)
+    assert improves(0.1, feasible=[False, True]), "the experiment as it is breaks a constraint"
+    assert TuneResult(manifest, {"trials": trials}).improves_on_fresh_seeds, "not compared"

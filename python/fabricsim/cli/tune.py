@@ -190,7 +190,8 @@ def print_study(result: TuneResult, console: Console) -> None:
     if result.best is None:
         _print_broken(result, console)
     else:
-        console.print("best setting:", markup=False)
+        heading = _print_no_gain(result, console)
+        console.print(f"{heading}:", markup=False)
         for key, value in result.best["settings"].items():
             console.print(f"  --set '{key}={toml_value(value)}'", markup=False)
     if len(result.gains):
@@ -208,6 +209,40 @@ def print_study(result: TuneResult, console: Console) -> None:
         )
     elif result.manifest["problem"]:
         complain(f"best setting and experiment could not be compared: {result.manifest['problem']}")
+
+
+def _print_no_gain(result: TuneResult, console: Console) -> str:
+    """Prints that no setting is better than the experiment as it is, if so. Returns what to call the best setting."""
+    assert result.best is not None
+    tried, trial = int(result.manifest["done"]), result.best["trial"]
+    if not result.improves_on_search:
+        (row,) = result.trials[result.trials["trial"] == trial].to_dict("records")
+        was: Mapping[str, Any] = result.baseline or {}
+        rows = [
+            (name, _unit(result, name), [float(was[name]), float(row[name])])
+            for name in result.objective_columns
+        ]
+        none = "the only setting tried is not" if tried == 1 else f"none of the {tried:,} settings tried is"
+        what = f"{none} better than the experiment as it is"
+    elif not result.improves_on_fresh_seeds:
+        names = [objective["name"] for objective in result.objectives]
+        rows = [
+            (str(row["metric"]), str(row["unit"]), [row["baseline"], row["best"]])
+            for row in result.gains.to_dict("records")
+            if row["metric"] in names
+        ]
+        what = "on the fresh seeds the best setting is not better than the experiment as it is"
+    else:
+        return "best setting"
+    console.print(f"{what}: {'; '.join(_beside(result, *row) for row in rows)}", markup=False)
+    return f"best of the settings tried (trial {trial})"
+
+
+def _beside(result: TuneResult, name: str, unit: str, values: list[float]) -> str:
+    """An objective of the experiment as it is and of the best setting."""
+    (was, best), unit = in_one_unit(values, unit)
+    of = f" {unit}" if unit else ""
+    return f"{_text(result, name)} {was}{of} as it is, {best}{of} with the best of them"
 
 
 def _print_precision(result: TuneResult, console: Console) -> None:
@@ -239,12 +274,17 @@ def _print_broken(result: TuneResult, console: Console) -> None:
     console.print(f"nearest is trial {found['trial']}: {metrics}", markup=False)
 
 
+def _of_best(result: TuneResult) -> str:
+    """The best setting in headings: it need not be better than the experiment as it is."""
+    return "best" if result.improves_on_search and result.improves_on_fresh_seeds else "best tried"
+
+
 def _best(result: TuneResult) -> Table:
     """The best setting beside the experiment as it is, on the seeds of the search."""
     (row,) = result.front.to_dict("records")
-    title = f"{result.title}: best (trial {row['trial']})"
-    table = narrow(title, texts=[""], numbers=["as it is", "best"])
-    baseline = _baseline(result)
+    title = f"{result.title}: {_of_best(result)} (trial {row['trial']})"
+    table = narrow(title, texts=[""], numbers=["as it is", _of_best(result)])
+    baseline = result.baseline
     for at, name in enumerate([*result.parameters, *result.columns]):
         if at == len(result.parameters):
             table.add_section()
@@ -261,8 +301,8 @@ def _front(result: TuneResult) -> Table:
     table = narrow(f"{result.title}: Pareto front", note)
     limits = [c["name"] for c in result.manifest["constraints"] if c["name"] not in result.objective_columns]
     columns = ["trial", *result.parameters, *result.objective_columns, *limits]
-    was = _baseline(result)
-    shown = [*rows.head(MOST_ROWS).to_dict("records"), *([] if was is None else [was])]
+    was = result.baseline
+    shown: list[Any] = [*rows.head(MOST_ROWS).to_dict("records"), *([] if was is None else [was])]
     cells = []
     for name in columns:
         texts, unit = in_one_unit([row[name] for row in shown], _unit(result, name))
@@ -273,12 +313,6 @@ def _front(result: TuneResult) -> Table:
             table.add_section()
         table.add_row("as it is" if row is was else texts_of[0], *texts_of[1:])
     return table
-
-
-def _baseline(result: TuneResult) -> Mapping[Any, Any] | None:
-    """The experiment as it is; None if its runs failed."""
-    rows = result.trials[(result.trials["trial"] < 0) & (result.trials["error"] == "")].to_dict("records")
-    return rows[0] if rows else None
 
 
 def _unit(result: TuneResult, name: str) -> str:
@@ -299,9 +333,9 @@ def _gains(result: TuneResult) -> Table:
     count = len(result.manifest["fresh_seeds"])
     level = percent(result.manifest["confidence"]).replace(".0%", "%")
     table = narrow(
-        f"best setting and experiment as it is, on the same {count} fresh seeds",
+        f"{_of_best(result)} setting and experiment as it is, on the same {count} fresh seeds",
         texts=["metric"],
-        numbers=["as it is", "best", "difference", f"{level} interval", "relative"],
+        numbers=["as it is", _of_best(result), "difference", f"{level} interval", "relative"],
     )
     for row in result.gains.to_dict("records"):
         scale, unit = scale_of([row["baseline"], row["best"]], str(row["unit"]))

@@ -107,6 +107,38 @@ class TuneResult(Shown):
         return [f"objective: {n}" if f"objective: {n}" in self.trials else n for n in names]
 
     @property
+    def baseline(self) -> dict[str, Any] | None:
+        """The row of `trials` with the experiment as it is; None if its runs failed."""
+        rows = self.trials[(self.trials["trial"] < 0) & (self.trials["error"] == "")].to_dict("records")
+        return {str(key): value for key, value in rows[0].items()} if rows else None
+
+    @property
+    def improves_on_search(self) -> bool:
+        """False if the experiment as it is keeps the constraints and no setting that was tried is better in any
+        objective, on the seeds of the search.
+        """
+        was, front = self.baseline, self.front
+        if was is None or not was["feasible"] or front.empty:
+            return True
+        goals = zip(self.objective_columns, self.objectives, strict=True)
+        signs = {column: 1.0 if goal["goal"] == "maximize" else -1.0 for column, goal in goals}
+        return any((sign * (front[column] - was[column]) > 0.0).any() for column, sign in signs.items())
+
+    @property
+    def improves_on_fresh_seeds(self) -> bool:
+        """False if the mean of no objective is better with the best setting than with the experiment as it is, on the
+        fresh seeds; True if they were not compared.
+        """
+        gains = {row["metric"]: row["difference"] for row in self.gains.to_dict("records")}
+        signs = {goal["name"]: 1.0 if goal["goal"] == "maximize" else -1.0 for goal in self.objectives}
+        if not gains or not set(signs) <= set(gains):
+            return True
+        was = self.baseline
+        return (was is not None and not was["feasible"]) or any(
+            sign * gains[name] > 0.0 for name, sign in signs.items()
+        )
+
+    @property
     def importances(self) -> pd.DataFrame:
         """Importance of each parameter, for each objective; empty if too few trials are done."""
         return self.frames.get("importances", pd.DataFrame())
