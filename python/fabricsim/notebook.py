@@ -31,7 +31,7 @@ from fabricsim.spec import Experiment
 from fabricsim.sweep import SweepResult
 from fabricsim.sweep.table import entry as metric_of
 from fabricsim.tune import TuneResult
-from fabricsim.what_if import WhatIf
+from fabricsim.what_if import WhatIf, failure_label
 from fabricsim.what_if_columns import COLUMNS
 
 MOST_ROWS = 8
@@ -301,6 +301,7 @@ def _of_age_parameters(found: AgeParameters) -> View:
 def _of_failures(found: WhatIf) -> View:
     """The worst failures beside the run without any; each message once."""
     table = found.failures
+    labels = [failure_label(row) for row in table.to_dict("records")]
     columns = [entry for entry in _FAILURES if entry.name in table and table[entry.name].notna().any()]
     messages = [str(message) for message in table.get("message", pd.Series(dtype=str)).unique() if message]
     return View(
@@ -308,7 +309,7 @@ def _of_failures(found: WhatIf) -> View:
         text=found.routes,
         facts=facts_of(flatten(found.without.manifest["summary"]), map(catalogue.key, _WITHOUT)),
         warnings=messages[:MOST_MESSAGES],
-        table=table_of(table, columns, MOST_ROWS, "failures"),
+        table=table_of(table.assign(failure=labels), columns, MOST_ROWS, "failures"),
         further=("found.failures", "found.without"),
     )
 

@@ -11,6 +11,7 @@ from conftest import Command
 from test_what_if import RING
 
 import fabricsim as fs
+from fabricsim import plots
 from fabricsim.fault_plan import FaultPlan
 
 pytestmark = pytest.mark.usefixtures("real")
@@ -122,6 +123,8 @@ def test_the_number_of_cables_that_fail_together(tmp_path: Path, command: Comman
     assert failures(fs.what_if(tmp_path / "own.toml", "switch", jobs=1))["cables"].isna().all()
     text = command("what-if", "own.toml", "--jobs", "1").out
     assert " A-B (3 cables) " in text
+    axes = plots.failures(fs.what_if(tmp_path / "own.toml", jobs=1)).axes[0]
+    assert "A-B (3 cables)" in [label.get_text() for label in axes.get_yticklabels()]
     assert "B-C (" not in text
 
 

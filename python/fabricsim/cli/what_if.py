@@ -33,7 +33,7 @@ from fabricsim.errors import InputError
 from fabricsim.frames import missing
 from fabricsim.lazy import pandas as pd
 from fabricsim.shown import number_of
-from fabricsim.what_if import AT, SEPARATED, WhatIf
+from fabricsim.what_if import AT, SEPARATED, WhatIf, failure_label
 from fabricsim.what_if import what_if as run_what_if
 from fabricsim.what_if_columns import FEWEST_PACKETS
 
@@ -151,10 +151,9 @@ def print_what_if(found: WhatIf, top: int, console: Console) -> None:
 
 def _cells(row: dict[Any, Any], jobs: bool) -> list[str]:
     status = "" if row["status"] == "ok" else f" ({row['status']})"
-    together = "" if missing(row["cables"]) or row["cables"] < 2 else f" ({row['cables']} cables)"
     counts = [_count(row[name]) for name in ("flows_worse", "flows_cut_off", "lost_packets")]
     return [
-        f"{row['failure']}{together}{status}",
+        f"{failure_label(row)}{status}",
         rate(row["accepted_gbps"]),
         "-" if missing(row["change"]) else f"{row['change']:+.1%}",
         nanoseconds(row["latency_mean_ns"]),

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from fabricsim import catalogue
 from fabricsim.plots.legends import legend
 from fabricsim.plots.theme import COLOURS, head, new_figure, style
-from fabricsim.what_if import WhatIf
+from fabricsim.what_if import WhatIf, failure_label
 
 
 def failures(found: WhatIf, most: int = 20) -> Figure:
@@ -19,7 +19,7 @@ def failures(found: WhatIf, most: int = 20) -> Figure:
         axes = figure.add_subplot()
         accepted = table["accepted_gbps"].astype(float).tolist()
         cut_off = table["flows_cut_off"].fillna(0).astype(int).tolist()
-        names = table["failure"].astype(str).tolist()
+        names = [failure_label(row) for row in table.to_dict("records")]
         axes.barh(range(len(names)), accepted, color=COLOURS[0], height=0.65)
         axes.set_yticks(range(len(names)), names)
         axes.invert_yaxis()
