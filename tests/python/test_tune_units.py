@@ -80,7 +80,7 @@ def test_the_printed_tables_have_units_in_their_headings(
     (tmp_path / "study.toml").write_text(SMALL.replace("100 us", "20 us") + STUDY + second)
     ran = command("tune", "study.toml", "--jobs", "1", "--out", "study")
     assert ran.code == 0, ran.err
-    tables = ran.out.partition("best setting:")
+    tables = ran.out.partition("  --set ")
     assert "153.6" in tables[0]
     values = re.compile(r"\d (us|µs|ns|B|KiB)\b")
     for part in (tables[0], tables[2].partition("fresh seeds")[2]):

@@ -326,7 +326,9 @@ def _heading(result: TuneResult, name: str, unit: str) -> str:
 
 def _text(result: TuneResult, name: str) -> str:
     """A metric in words, if it is a figure of an entry, a job, or a sum of flows; others have short names."""
-    return key_of(name, result.entry_names).label if entry_parts(name) or sum_parts(name) else name
+    if entry_parts(name):
+        return key_of(name, result.entry_names).label
+    return key_of(name).label if sum_parts(name) else name
 
 
 def _gains(result: TuneResult) -> Table:
