@@ -235,7 +235,11 @@ def test_an_experiment_comes_from_standard_input(
 def test_the_seed_is_an_option(command: Command, small: Path) -> None:
     seeds = [json.loads(command("run", small, "--json", "--seed", seed).out)["seed"] for seed in (1, 7)]
     assert seeds == [1, 7]
-    # The last one counts, as with --set.
-    ran = command("run", small, "--json", "--set", "seed=3", "--seed", "5")
+    ran = command("run", small, "--json", "--set", "seed=5", "--seed", "5")
     assert json.loads(ran.out)["seed"] == 5
+    ran = command("run", small, "--set", "seed=3", "--set", "seed = 4", "--seed", "3")
+    assert (ran.code, ran.out) == (2, "")
+    assert "--seed 3 and --set seed = 4 have different values: give one of them" in ran.err
+    ran = command("run", small, "--set", "run.threads=1", "--threads", "2")
+    assert "--threads 2 and --set run.threads=1 have different values" in ran.err
     assert command("run", small, "--seed", "-1").code == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -35,6 +36,7 @@ from fabricsim.results import Result
 from fabricsim.run import NotStoredError
 from fabricsim.run import run as run_experiment
 from fabricsim.spec import Experiment
+from fabricsim.spec.values import key_parts, parse_assignment
 from fabricsim.team import Team, joined
 
 Seed = Annotated[
@@ -71,6 +73,23 @@ Resume = Annotated[
 ]
 
 
+def _with_options(given: Sequence[str], options: Mapping[str, tuple[str, int | None]]) -> list[str]:
+    """Settings and the options that stand for some, by key.
+
+    Raises:
+        InputError: an option and a setting of its key have different values.
+    """
+    values = {key: (option, value) for key, (option, value) in options.items() if value is not None}
+    for assignment in given:
+        key, text = parse_assignment(assignment)
+        option, value = values.get(".".join(key_parts(key)), ("", None))
+        if value is not None and text != str(value):
+            raise InputError(
+                f"{option} {value} and --set {assignment} have different values: give one of them"
+            )
+    return [*given, *(f"{key}={value}" for key, (_, value) in values.items())]
+
+
 def run(
     file: ExperimentFile,
     set: Set = None,
@@ -99,8 +118,7 @@ def run(
     mpi: Mpi = False,
 ) -> None:
     """Run an experiment, print a short table, write a run folder."""
-    of_options = {"seed": seed, "run.threads": threads}
-    settings = [*(set or []), *(f"{key}={value}" for key, value in of_options.items() if value is not None)]
+    settings = _with_options(set or [], {"seed": ("--seed", seed), "run.threads": ("--threads", threads)})
     with joined(mpi) as team:
         if team is not None and team.rank > 0:
             run_experiment(read_single(file, settings), memory=memory, team=team)
