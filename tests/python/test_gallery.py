@@ -73,3 +73,10 @@ def test_texts_are_texts(picture: Path) -> None:
     drawn = list(groups(root, "text"))
     assert drawn
     assert [group.get("id") for group in drawn if group.find(f".//{SVG}text") is None] == []
+
+
+def test_texts_of_all_committed_pictures_are_texts() -> None:
+    pictures = [*(ROOT / "docs").rglob("*.svg"), *(ROOT / "examples").rglob("*.svg")]
+    assert len(pictures) > 50
+    outlines = [picture for picture in pictures if 'id="DejaVuSans-' in picture.read_text(encoding="utf-8")]
+    assert outlines == []
