@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from matplotlib.figure import Figure
 
@@ -58,6 +59,10 @@ def _table(curves: dict[str, list[Point]]) -> str:
     return "\n".join(lines)
 
 
+LIMIT: dict[str, Any] = {"linewidth": 1.0, "linestyle": theme.DASHES[1]}
+"""Lines of limits, each in the colour of its algorithm."""
+
+
 def drawn(traffic: Traffic, curves: dict[str, list[Point]]) -> Figure:
     """Mean latency over accepted load, a line for each algorithm, and limits as dashed lines."""
     with theme.style():
@@ -69,9 +74,9 @@ def drawn(traffic: Traffic, curves: dict[str, list[Point]]) -> Figure:
                 [p.accepted for p in points], [p.latency for p in points], marker="o", label=algorithm, **look
             )
             if algorithm in traffic.limits:
-                axes.axvline(
-                    traffic.limits[algorithm], color=look["color"], linewidth=1.0, linestyle=theme.DASHES[1]
-                )
+                axes.axvline(traffic.limits[algorithm], **LIMIT, color=look["color"])
+        if set(traffic.limits) & set(curves):
+            axes.plot([], [], **LIMIT, color="0.3", label="limit of the\nbusiest link")
         axes.set_title(f"Dragonfly of 1056 hosts, {traffic.title}")
         axes.set_xlabel("accepted load (of the hosts' links)")
         axes.set_ylabel("mean latency (ns)")

@@ -27,7 +27,8 @@ def test_the_legend_is_beside_the_data() -> None:
         figure = page.drawn(traffic, curves)
         (axes,) = figure.axes
         assert axes.get_legend() is None
-        assert [text.get_text() for text in figure.legends[0].get_texts()] == list(ALGORITHMS)
+        names = [*ALGORITHMS, *(["limit of the\nbusiest link"] if traffic.limits else [])]
+        assert [text.get_text() for text in figure.legends[0].get_texts()] == names
 
 
 def test_detours_get_past_the_limit_of_valiant() -> None:
