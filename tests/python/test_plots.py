@@ -111,6 +111,18 @@ def test_load_latency_marks_saturation(fake: None, small: Path) -> None:
     assert "seed 1" in [line.get_label() for line in lower.lines]
 
 
+@pytest.mark.parametrize(("scale", "unit"), [(1.0, "ns"), (10.0, "µs")])
+def test_latency_over_load_is_in_the_unit_that_suits_the_longest(
+    fake: None, small: Path, scale: float, unit: str
+) -> None:
+    sweep = fs.sweep(small, vary={"traffic.0.load": [0.05, 0.2], "seed": [1, 2]}, seeds=None, jobs=1)
+    ns = sweep.points["latency_ns.mean"] * scale
+    upper, _ = plots.load_latency(replace(sweep, points=sweep.points.assign(**{"latency_ns.mean": ns}))).axes
+    assert upper.get_ylabel() == f"mean packet latency ({unit})"
+    drawn = [float(y) for line in upper.lines[:2] for y in np.asarray(line.get_ydata())]
+    assert max(drawn) == pytest.approx(ns.max() / (1e3 if unit == "µs" else 1.0))
+
+
 def test_parallel_cables_are_one_line_with_their_mean(result: fs.Result) -> None:
     names = ["H0->S0", "S0->S1 #1", "S0->S1 #2", "S1->S0 #1", "S1->S0 #2", "S1->H1"]
     links = pd.DataFrame({"link": names, "lane": 0, "utilisation": [0.1, 0.5, 1.0, 0.2, 0.4, 0.3]})

@@ -97,6 +97,7 @@ def load_latency(result: SweepResult) -> Figure:
         raise InputError("this sweep has no point that is done, so there is nothing to draw")
     if not curves:
         raise InputError("in this sweep no load varies: choose a metric to draw over its parameters")
+    scale, unit = time_scale(max(float(rows["latency_ns.mean"].max()) for _, rows in curves))
     with style():
         figure = new_figure(7.0, 6.0)
         upper, lower = figure.subplots(2, 1, sharex=True)
@@ -107,14 +108,16 @@ def load_latency(result: SweepResult) -> Figure:
                 label = f"and {len(curves) - MOST_LABELS} more" if number == MOST_LABELS else "_"
             rows = group.sort_values("offered_load")
             look = line_look(number) | {"marker": "o", "markersize": sized(3)}
-            upper.plot(rows["offered_load"], rows["latency_ns.mean"], label=label or "the experiment", **look)
+            upper.plot(
+                rows["offered_load"], rows["latency_ns.mean"] / scale, label=label or "the experiment", **look
+            )
             lower.plot(rows["offered_load"], rows["accepted_load"], label=label or "the experiment", **look)
             if result.repeated:
-                _bands((upper, lower), result, rows, look["color"])
+                _bands((upper, lower), result, rows, scale, look["color"])
             _mark_saturation(upper, lower, result.saturation_of(key, rows), look["color"])
         most = float(points["offered_load"].max())
         lower.plot([0.0, most], [0.0, most], color="0.6", linewidth=1.0, linestyle=":", label="offered")
-        upper.set(ylabel="mean packet latency (ns)", yscale="log")
+        upper.set(ylabel=f"mean packet latency ({unit})", yscale="log")
         plain_log(upper.yaxis)
         lower.set(
             xlabel="offered load (fraction of link rate)", ylabel="accepted load\n(fraction of link rate)"
@@ -137,13 +140,15 @@ def _value(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _bands(axes: tuple[Axes, Axes], result: SweepResult, rows: pd.DataFrame, colour: str) -> None:
-    """Confidence intervals of the means over the seeds."""
+def _bands(
+    axes: tuple[Axes, Axes], result: SweepResult, rows: pd.DataFrame, scale: float, colour: str
+) -> None:
+    """Confidence intervals of the means over the seeds. `scale`: the latency that is 1, nanoseconds."""
     found = result.estimates()
-    for ax, metric in zip(axes, ("latency_ns.mean", "accepted_load"), strict=True):
+    for ax, (metric, one) in zip(axes, (("latency_ns.mean", scale), ("accepted_load", 1.0)), strict=True):
         of = found[found["metric"] == metric].set_index(result.varied)[["low", "high"]]
         keys = rows.set_index(result.varied).index
-        ends = of.loc[keys].fillna(0.0).to_numpy()
+        ends = of.loc[keys].fillna(0.0).to_numpy() / one
         ax.fill_between(rows["offered_load"], ends[:, 0], ends[:, 1], color=colour, alpha=0.2, linewidth=0)
 
 
