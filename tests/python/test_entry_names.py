@@ -10,7 +10,9 @@ from conftest import Command
 
 import fabricsim as fs
 from fabricsim import plots
+from fabricsim.compare.repeated import compare_repeated
 from fabricsim.entry_names import in_common, of_points, of_summary
+from fabricsim.plots import tuning
 from fabricsim.tune import TuneResult
 
 MESH = """
@@ -150,6 +152,33 @@ def test_pictures_by_entry_have_the_names_of_the_comparison(tmp_path: Path) -> N
     again = [fs.run(path), fs.run(path, set={"seed": 2})]
     names = [text.get_text() for text in plots.comparison(fs.compare(again)).legends[0].get_texts()]
     assert names == [f"bit-complement #{number}" for number in (1, 2, 3, 4)]
+
+
+def test_pictures_of_studies_have_figures_of_entries_in_words() -> None:
+    metric = "traffic.0.latency_ns.p99"
+    trials = pd.DataFrame(
+        {"trial": [-1, 0], metric: [3e4, 2e4], "feasible": True, "best": False, "error": ""}
+    )
+    trials.attrs["columns"] = {metric: ("ns", "")}
+    manifest = {
+        "experiment": MESH,
+        "parameters": [],
+        "metrics": [metric],
+        "objectives": [{"name": metric, "goal": "minimize"}],
+        "summary": {},
+    }
+    axes = tuning.trials(TuneResult(manifest, {"trials": trials})).axes[0]
+    assert axes.get_ylabel() == "p99 latency, bit-complement (µs)"
+
+
+@pytest.mark.usefixtures("real")
+def test_pictures_of_sets_have_the_quantities_of_their_table(tmp_path: Path) -> None:
+    path = _mesh(tmp_path)
+    sets = [fs.sweep(path, set={"traffic.0.load": load}, seeds=2, jobs=1) for load in (0.2, 0.4)]
+    axes = plots.sets_of_seeds(compare_repeated(sets)).axes[0]
+    names = [text.get_text() for text in axes.get_yticklabels()]
+    assert "mean latency, bit-complement" in names
+    assert not [name for name in names if "network latency" in name]
 
 
 def test_a_study_has_the_names_that_its_scenarios_and_trials_have_in_common() -> None:

@@ -63,6 +63,12 @@ def test_one_parameter_of_names_is_bars(experiment: Path) -> None:
     assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b", "c"]
 
 
+def test_legends_have_values_with_their_units(experiment: Path) -> None:
+    vary = {LOAD: [0.1, 0.2, 0.3], "links.all.latency": ["10 ns", "1 us"]}
+    (axes,) = drawn(experiment, "offered_load", vary=vary).axes
+    assert [line.get_label() for line in axes.lines] == ["latency 10 ns", "latency 1 us"]
+
+
 def test_a_second_parameter_is_a_line_for_each_value(experiment: Path) -> None:
     vary = {LOAD: [0.1, 0.2, 0.3], "title": ["'a'", "'b'"]}
     (axes,) = drawn(experiment, "offered_load", vary=vary).axes

@@ -64,6 +64,8 @@ class Way:
     label: str
     values: pd.Series[Any]
     numeric: bool
+    texts: pd.Series[str]
+    """Values as they are written, for legends."""
 
     @property
     def size(self) -> int:
@@ -129,10 +131,10 @@ def ways_of(result: SweepResult, rows: pd.DataFrame) -> list[Way]:
             each = [_way(result, rows, key) for key in keys]
             first = max(each, key=lambda way: (way.numeric, way.size))
             rest = ", ".join(way.label for way in each if way is not first)
-            ways.append(Way(f"{first.label}\nwith {rest}", first.values, first.numeric))
+            ways.append(Way(f"{first.label}\nwith {rest}", first.values, first.numeric, first.texts))
         else:
             texts = rows[keys].map(str).agg("\n".join, axis=1)
-            ways.append(Way("\n".join(map(words, keys)), texts, numeric=False))
+            ways.append(Way("\n".join(map(words, keys)), texts, numeric=False, texts=texts))
     return ways
 
 
@@ -141,7 +143,9 @@ def _way(result: SweepResult, rows: pd.DataFrame, key: str) -> Way:
     values = rows[name]
     numeric = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
     unit = column_notes(result.points)[name][0]
-    return Way(axis_label(Entry(key, words(key), unit)), values if numeric else values.map(str), numeric)
+    texts = rows[key].map(lambda value: f"{value:g}" if _is_number(value) else str(value))
+    label = axis_label(Entry(key, words(key), unit))
+    return Way(label, values if numeric else values.map(str), numeric, texts)
 
 
 def _figure(result: SweepResult, rows: pd.DataFrame, label: str, metric: str, ways: list[Way]) -> Figure:
@@ -172,11 +176,7 @@ def _lines(
     axes = figure.add_subplot()
     names = pd.Series("", index=rows.index)
     for way in others:
-        text = (
-            way.label.partition(",")[0]
-            + " "
-            + way.values.map(lambda v: f"{v:g}" if _is_number(v) else str(v))
-        )
+        text = way.label.partition(",")[0] + " " + way.texts
         names = names.where(names == "", names + ", ") + text
     for number, (name, group) in enumerate(rows.groupby(names, sort=False)):
         order = group.assign(x=x.values[group.index])

@@ -69,7 +69,8 @@ def sets_of_seeds(found: RepeatedComparison, by: str | None = None) -> Figure:
 
 def _quantities(found: RepeatedComparison) -> pd.DataFrame:
     """Those of the run and its entries, by their labels."""
-    drawn = found.quantities[found.quantities["quantity"].map(lambda name: str(name).endswith(SHOWN))]
+    names = found.quantities["quantity"].astype(str)
+    drawn = found.quantities[names.isin(SHOWN) | names.str.endswith(tuple(f".{name}" for name in SHOWN))]
     return drawn.assign(quantity=drawn["quantity"].map(lambda name: key(str(name), found.entry_names).label))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fabricsim.catalogue import Entry
+from fabricsim.catalogue import Entry, entry_parts, key, sum_parts
 from fabricsim.lazy import pandas as pd
 from fabricsim.plots.legends import labelled, legend
 from fabricsim.plots.theme import (
@@ -52,7 +52,7 @@ def _history(result: TuneResult) -> Figure:
             axes.step(trials, values, where="post", label="best so far", **line_look(0))
         if len(baseline):
             axes.axhline(baseline[column].iloc[0], color="black", linestyle=":", label="as it is")
-        axes.set(xlabel="trial", ylabel=_label(column, units))
+        axes.set(xlabel="trial", ylabel=_label(result, column, units))
         head(figure, result.title)
         legend(figure)
     return figure
@@ -91,7 +91,7 @@ def _front(result: TuneResult) -> Figure:
                 )
             if len(baseline):
                 axes.plot(baseline[first], baseline[other], "kX", markersize=sized(8), label="as it is")
-            axes.set(xlabel=_label(first, units), ylabel=_label(other, units))
+            axes.set(xlabel=_label(result, first, units), ylabel=_label(result, other, units))
         head(figure, result.title)
         handles, labels = labelled(figure.axes[0])
         legend(figure, handles, labels)
@@ -158,5 +158,9 @@ def _scaled(rows: pd.DataFrame, units: Mapping[str, tuple[float, str]]) -> pd.Da
     return rows.assign(**{column: rows[column] / scale for column, (scale, _) in units.items()})
 
 
-def _label(column: str, units: Mapping[str, tuple[float, str]]) -> str:
-    return axis_label(Entry(column, column.replace("_", " "), units[column][1]))
+def _label(result: TuneResult, column: str, units: Mapping[str, tuple[float, str]]) -> str:
+    """A metric in words: figures of entries, jobs and sums of flows as the catalogue has them."""
+    text = column.replace("_", " ")
+    if entry_parts(column) or sum_parts(column):
+        text = key(column, result.entry_names).label
+    return axis_label(Entry(column, text, units[column][1]))
