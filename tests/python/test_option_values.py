@@ -60,9 +60,9 @@ def test_values_are_those_of_typer(later: Later) -> None:
         (["run", "small.toml", "--seed", "x"], "--seed x: must be a whole number from 0 to 9,223,"),
         (["bound", "small.toml", "--limit", "soon"], "--limit soon: must be a number of at least 0.1\n"),
         (["perftest", "read_lat", "small.toml", "-t", "1.5"], "--tx-depth 1.5: must be a whole number\n"),
-        (["run", "small.toml", "--format", "bmp"], "--format"),
+        (["run", "small.toml", "--format", "bmp"], "--format bmp: must be png, svg or pdf\n"),
         (["run"], "FILE"),
-        (["what-if", "small.toml", "--each", "host"], "--each"),
+        (["what-if", "small.toml", "--each", "host"], "--each host: must be link or switch\n"),
     ],
 )
 def test_wrong_values_are_refused_as_before(

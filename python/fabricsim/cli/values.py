@@ -1,14 +1,14 @@
 """Values of options that need no validator.
 
 typer builds one of pydantic for every option, also for those that are not given, which takes a tenth of a second. Here
-those that are absent, texts, paths and defaults are passed on without one; all others are typer's. Numbers that
-it refuses have one message: the option, the value, and the numbers that are allowed.
+those that are absent, texts, paths and defaults are passed on without one; all others are typer's. Numbers
+and choices that it refuses have one message: the option, the value, and the values that are allowed.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import typer
 
@@ -50,6 +50,8 @@ class _Processing:
             plain = [*value]
         elif kind in (int, float):
             return self._number(ctx, value, "whole number" if kind is int else "number")
+        elif get_origin(kind) is Literal:
+            return self._choice(ctx, value, [str(one) for one in get_args(kind)])
         else:
             return self._original(ctx, value)
         return plain if option.callback is None else option.callback(ctx, option, plain)
@@ -67,6 +69,20 @@ class _Processing:
             settings = self._option.type_descriptor.parameter_info
             allowed = f"{what}{_range(settings.min, settings.max)}"
             raise InputError(f"{name} {value or repr(value)}: must be a {allowed}") from error
+
+    def _choice(self, ctx: Any, value: Any, allowed: list[str]) -> Any:
+        """Returns the choice that typer reads.
+
+        Raises:
+            InputError: it is none of those that are allowed.
+        """
+        try:
+            return self._original(ctx, value)
+        except typer.BadParameter as error:
+            name = max(self._option.opts, key=len)
+            *most, last = allowed
+            listed = f"{', '.join(most)} or {last}" if most else last
+            raise InputError(f"{name} {value or repr(value)}: must be {listed}") from error
 
 
 def _range(least: float | None, most: float | None) -> str:
