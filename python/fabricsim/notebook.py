@@ -308,7 +308,7 @@ def _of_failures(found: WhatIf) -> View:
         f"Every single {found.each} fails, worst first",
         text=found.routes,
         facts=facts_of(flatten(found.without.manifest["summary"]), map(catalogue.key, _WITHOUT)),
-        warnings=messages[:MOST_MESSAGES],
+        warnings=[*([found.before] if found.before else []), *messages[:MOST_MESSAGES]],
         table=table_of(table.assign(failure=labels), columns, MOST_ROWS, "failures"),
         further=("found.failures", "found.without"),
     )

@@ -26,7 +26,7 @@ from fabricsim.sweep import Stop, never
 from fabricsim.sweep.executors import Executor, local, processes
 from fabricsim.sweep.pool import Work
 from fabricsim.warm import Beginning, forget, run_from
-from fabricsim.what_if_columns import COLUMNS, CUT_OFF, FEWEST_PACKETS, MOST_HOSTS, WORSE
+from fabricsim.what_if_columns import COLUMNS, CUT_OFF, FEWEST_PACKETS, MOST_HOSTS, WORSE, before_failure
 
 Each = Literal["link", "switch"]
 EACH: tuple[Each, ...] = ("link", "switch")
@@ -57,6 +57,13 @@ class WhatIf(Shown):
     """False if the caller stopped it before all failures were run."""
     routes: str
     """Treatment of routes after a failure."""
+    measured_before_ns: float = field(default=0.0, repr=False)
+    """Time of the measurement before the failure, in which all runs are alike."""
+
+    @property
+    def before(self) -> str:
+        """That the measurement has time before the failure; empty below 1 % of it."""
+        return before_failure(self.measured_before_ns, self.without.manifest["summary"]["measured_ns"])
 
     @property
     def counted_flows(self) -> int:
@@ -71,6 +78,7 @@ class WhatIf(Shown):
             "each": self.each,
             "complete": self.complete,
             "routes": self.routes,
+            "measured_before_ns": self.measured_before_ns,
             "counted_flows": self.counted_flows,
             "without": {name: summary[name] for name in ("accepted_gbps", "accepted_load")},
             "failures": self.failures.to_dict("records"),
@@ -151,7 +159,8 @@ def what_if(
     found = [
         _with_hosts(row, each, network, largest) | {"cables": cables.get(row["failure"])} for row in rows
     ]
-    return WhatIf(each, without, _table(found, without), complete, _routes(found, after))
+    table, routes = _table(found, without), _routes(found, after)
+    return WhatIf(each, without, table, complete, routes, _measured_before_ns(without, at_ps))
 
 
 def _without(
@@ -233,6 +242,13 @@ def _check_time(without: Result, at_ps: int) -> None:
     if at_ps >= end_ps:
         at, end = nanoseconds(at_ps / 1000), nanoseconds(end_ps / 1000)
         raise InputError(f"at = {at}: the run without a failure ends at {end}: give an earlier time")
+
+
+def _measured_before_ns(without: Result, at_ps: int) -> float:
+    """Time of the measurement before the failure; at most all of it."""
+    summary = without.manifest["summary"]
+    before = at_ps / 1000 - summary["measured_from_ns"]
+    return float(min(max(before, 0.0), summary["measured_ns"]))
 
 
 def _tasks(

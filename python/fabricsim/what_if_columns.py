@@ -1,6 +1,8 @@
-"""Columns of the table of single failures, and the numbers that they depend on."""
+"""Columns of the table of single failures, the numbers that they depend on, and time before the failure."""
 
 from __future__ import annotations
+
+from fabricsim.durations import nanoseconds
 
 FEWEST_PACKETS = 10
 """Packets of a flow without a failure for it to count as worse or cut off: fewer may be late by chance."""
@@ -8,6 +10,8 @@ WORSE = 0.9
 """Accepted throughput over that without a failure below which a flow counts as worse."""
 CUT_OFF = 0.01
 """The same below which it counts as cut off."""
+SHORT_PART = 0.01
+"""Part of the measurement that may be before the failure without a word."""
 MOST_HOSTS = 8
 """Names of hosts that are cut off, for each failure."""
 COLUMNS: dict[str, tuple[str, str]] = {
@@ -40,3 +44,15 @@ COLUMNS: dict[str, tuple[str, str]] = {
     "message": ("", "Reason why the run failed, or why routes stay as they are"),
 }
 """Columns of the table, with unit and text."""
+
+
+def before_failure(before_ns: float, measured_ns: float) -> str:
+    """That the measurement has time before the failure; empty below 1 % of it."""
+    if before_ns < SHORT_PART * measured_ns:
+        return ""
+    if before_ns >= measured_ns:
+        return "the failure comes after the measurement, which has none of its effects: give an earlier time"
+    return (
+        f"{nanoseconds(before_ns)} of the measurement of {nanoseconds(measured_ns)} are before the failure: "
+        "changes are smaller, and fewer flows are cut off, than after it; set run.warmup to its time"
+    )

@@ -186,6 +186,8 @@ def _sentences(found: WhatIf) -> list[str]:
         return []
     worst = ran.iloc[0]
     lines = [f"the worst: {worst['failure']}, {_change(worst['change'])} of accepted throughput"]
+    if found.before:
+        lines.append(found.before)
     if separated := _separated(ran):
         lines.append(separated)
     lines += _of_jobs(found, ran)
