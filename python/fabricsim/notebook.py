@@ -24,6 +24,7 @@ from fabricsim.lazy import pandas as pd
 from fabricsim.plots import comparison, save, save_plots, save_sweep_plots, save_tune_plots, sets_of_seeds
 from fabricsim.plots.sets import left_out
 from fabricsim.report import brief
+from fabricsim.report.jobs import jobs as of_jobs
 from fabricsim.report.parts import Picture, Section, Table, cell, embedded, facts_of, given, scratch, table_of
 from fabricsim.results import Result, flatten
 from fabricsim.shown import number_of
@@ -55,12 +56,13 @@ _ENTRIES = (
     "text",
     "offered_gbps",
     "accepted_gbps",
+    "source_share",
     "destination_share",
     "latency_mean_ns",
     "latency_p99_ns",
 )
 _FIRST = ("throughput", "entries", "links")
-"""Pictures of a run, of which a view has the first that there is."""
+"""Pictures of a run, of which a view has the first that there is; of jobs alone that of their iterations."""
 _WITHOUT = ("accepted_gbps", "latency_ns.mean", "job_time_ns")
 """What the run without a failure has."""
 _FAILURES = [
@@ -121,6 +123,9 @@ def _of_run(result: Result) -> View:
     def draw(folder: Path) -> list[Path]:
         omitted = left_out(result)
         kinds = [kind for kind in _FIRST if kind in result.frames or kind == "throughput"]
+        entries = summary.get("entries") or ()
+        if summary.get("jobs") and all(entry.get("kind") == "job" for entry in entries):
+            kinds.insert(0, "jobs")
         for kind in kinds:
             if kind in omitted:
                 continue
@@ -135,7 +140,7 @@ def _of_run(result: Result) -> View:
         facts=facts_of(flatten(summary), map(catalogue.key, _SUMMARY)),
         warnings=[*(summary.get("warnings") or ()), *(summary.get("deadlock") or ())],
         table=table,
-        sums=brief.of_run(result),
+        sums=[*filter(None, [of_jobs(result)]), *brief.of_run(result)],
         picture=_drawn(draw),
         further=("run.entries", "run.flows", "run.links", "run.summary", 'fs.report(run, "report.html")'),
     )

@@ -84,17 +84,36 @@ def test_a_run_without_packets_has_a_picture_of_its_links() -> None:
     assert 'alt="links"' in shown
 
 
-def test_jobs_alone_have_bounds_of_their_own() -> None:
-    jobs = (
-        TEXT[: TEXT.index("[[traffic]]")]
-        + """
+JOBS = """
+topology.single-switch.hosts = 4
 [[jobs]]
+name = "exchange"
+iterations = 2
 program = { all-to-all = { message = "4 KiB" } }
 [run]
 duration = "20 us"
 """
-    )
-    assert "fs.job_bounds(experiment)" in page(fs.Experiment.from_text(jobs)).texts
+
+
+def test_jobs_alone_have_bounds_of_their_own() -> None:
+    assert "fs.job_bounds(experiment)" in page(fs.Experiment.from_text(JOBS)).texts
+
+
+def test_a_run_of_jobs_has_the_time_of_an_iteration_and_a_picture_of_them() -> None:
+    run = fs.run(fs.Experiment.from_text(JOBS))
+    shown = page(run)
+    assert "mean iteration" in shown.texts
+    assert "2" in shown.texts
+    assert 'alt="jobs"' in run._repr_html_()
+    noise = '\n[[traffic]]\npattern = "uniform"\nload = 0.1\nmessage = "1 KiB"\n'
+    beside = fs.run(fs.Experiment.from_text(JOBS + noise))
+    assert "mean iteration" in page(beside).texts
+    assert 'alt="throughput"' in beside._repr_html_()
+
+
+def test_entries_have_the_share_of_the_links_at_both_ends(experiment: fs.Experiment) -> None:
+    texts = page(fs.run(experiment)).texts
+    assert {"source share", "destination share"} <= {*texts}
 
 
 def test_an_experiment_is_shown_without_being_built() -> None:
