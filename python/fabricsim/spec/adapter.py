@@ -56,7 +56,8 @@ class Pcie:
 class TranslationCache:
     """Cache of an adapter for addresses of memory (ATC, or a table of pages that is kept in the host's
     memory). It is divided into sets of eight pages; of a set the page used longest ago makes room.
-    Translations that it lacks are fetched one at a time, before the data of their packet.
+    Translations that it lacks are fetched one at a time, before the data of their packet. Packets that arrive
+    meanwhile wait in the input buffer, so that a receiver slows its senders down.
     """
 
     entries: int
