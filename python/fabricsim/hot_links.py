@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from fabricsim.dimensions import class_name
 from fabricsim.frames import Lists, descending, lists_of, missing, records, rows_in
 from fabricsim.lazy import numpy as np
 from fabricsim.results import FEWEST_LOOKS, Result, few_looks, finite, looks
@@ -257,7 +258,7 @@ def _shared_by(result: Result, names: Mapping[str, str]) -> str:
 
 
 def _sentence(hot: HotLink, measured_ns: float, names: Mapping[str, str]) -> str:
-    kind = f" ({hot.kind})" if hot.kind not in ("", _NO_KIND) else ""
+    kind = f" ({class_name(hot.kind)})" if hot.kind not in ("", _NO_KIND) else ""
     lane = f" on lane {hot.lane}" if hot.lane is not None else ""
     if math.isnan(hot.root_share):
         time = f"in {hot.root_samples:,} sample{_s(hot.root_samples)} of the run"

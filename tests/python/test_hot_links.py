@@ -66,7 +66,7 @@ def congested(looks: int = 100, root: tuple[float, float] = (0.75, 0.1), lanes: 
 def test_the_hottest_link_with_cause_and_victims() -> None:
     first, second = sentences(congested())
     assert first == (
-        "S(0,0)->S(1,0) (dimension 0) was the root of a congestion tree for 75.0% of the measurement; it was busy "
+        "S(0,0)->S(1,0) (dimension x) was the root of a congestion tree for 75.0% of the measurement; it was busy "
         "for 50.0% of it. Cause: up to 9 flows at once with paths through it, of incast, from 1 host to B; they "
         "offered 80 Gb/s; it carried 50 Gb/s. Victims: up to 2 flows at once; longest C->D (500 µs, 50% of the "
         "measurement; accepted 1.5 Gb/s of 10 Gb/s), C->E (900 µs, 90% of the measurement, in all its trees; "

@@ -108,7 +108,7 @@ def test_files_hold_all_rows(run: Path, tmp_path: Path) -> None:
     threads = {one["tid"]: one["args"]["name"] for one in events if one["name"] == "thread_name"}
     assert [threads[one["tid"]] for one in slices] == hops["link"].tolist()
     # An arrow for each packet, from its first link to its last.
-    arrows = [(one["ph"], one["id"]) for one in events if one.get("cat") == "way"]
+    arrows = [(one["ph"], one["id"]) for one in events if one.get("cat") == "path"]
     assert sorted(arrows) == [(phase, f"packet {number}") for phase in "fs" for number in (0, 1)]
     again = CliRunner().invoke(app, ["packets", str(run), "--csv", str(csv)])
     assert again.exit_code != 0

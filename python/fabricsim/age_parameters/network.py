@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fabricsim.dimensions import LETTERS, dimension_name
 from fabricsim.errors import InputError
 from fabricsim.spec import Experiment
 
 MOST_DIMENSIONS = 16
 LARGEST_RADIX = 65_536
-_LETTERS = "xyzwvu"
 _LETTER_KEYS = 3
 """Dimensions that also have a letter in experiments."""
 _SHAPE = re.compile(r"(?P<radices>\d+[mt]?(?:x\d+[mt]?)*)(?::(?P<kind>\w*))?", re.ASCII)
@@ -37,8 +37,8 @@ class Dimension:
     @property
     def key(self) -> str:
         """Name of the dimension in `switch.age.bias.dimension`: its letter, from the fourth on its number."""
-        if self.name in _LETTERS:
-            number = _LETTERS.index(self.name)
+        if self.name in LETTERS:
+            number = LETTERS.index(self.name)
             return self.name if number < _LETTER_KEYS else str(number)
         return str(int(self.name[1:]) - 1)
 
@@ -94,7 +94,9 @@ def parse_topology(text: str) -> Network:
 
 def _dimension(part: str, number: int, wrap: bool) -> Dimension:
     digits = part.rstrip("mt")
-    return Dimension(_name(number), _radix(digits), {"m": False, "t": True}.get(part[len(digits) :], wrap))
+    return Dimension(
+        dimension_name(number), _radix(digits), {"m": False, "t": True}.get(part[len(digits) :], wrap)
+    )
 
 
 def _radix(digits: str) -> int:
@@ -112,7 +114,7 @@ def of_experiment(experiment: Experiment) -> Network:
     (kind, shape), *_ = tree["topology"].items()
     radices, wraps = _shape(kind, shape, experiment)
     dimensions = [
-        Dimension(_name(number), radix, wrap)
+        Dimension(dimension_name(number), radix, wrap)
         for number, (radix, wrap) in enumerate(zip(radices, wraps, strict=True))
     ]
     order = (tree.get("routing") or {}).get("order") or range(len(dimensions))
@@ -159,10 +161,6 @@ def _checked(dimensions: tuple[Dimension, ...], where: str, notes: tuple[str, ..
     if all(dimension.radix == 1 for dimension in dimensions):
         raise InputError(f"{where}: this has no links: give a radix of 2 or more in some dimension")
     return Network(dimensions, notes)
-
-
-def _name(number: int) -> str:
-    return _LETTERS[number] if number < len(_LETTERS) else f"d{number + 1}"
 
 
 def is_file(text: str) -> bool:

@@ -100,7 +100,7 @@ FACTS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "ports_min": ("fewest ports of a switch", _count),
     "ports_max": ("most ports of a switch", _count),
     "diameter": ("diameter", _hops),
-    "mean_hops": ("mean hops", _hops),
+    "mean_hops": ("mean hops, shortest paths", _hops),
     "bisection": ("bisection", plain),
     "bisection.gbps_per_direction": (
         "bisection, each direction",

@@ -31,7 +31,7 @@ def packets(
     number: Annotated[
         int | None,
         typer.Option(
-            "--packet", metavar="N", help="The way of one packet: its number in the table packet_hops."
+            "--packet", metavar="N", help="The path of one packet: its number in the table packet_hops."
         ),
     ] = None,
     csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the table as CSV.")] = None,
@@ -64,7 +64,7 @@ def packets(
         for line in sentences(hops):
             output().print(line, markup=False, highlight=False)
         if len(hops):
-            output().print(_way(hops) if number is not None else _delays(hops))
+            output().print(_path(hops) if number is not None else _delays(hops))
         for file in filter(None, (csv, perfetto)):
             tell(f"written: {file}")
 
@@ -101,7 +101,7 @@ def _delays(hops: pd.DataFrame) -> Table:
     return table
 
 
-def _way(hops: pd.DataFrame) -> Table:
+def _path(hops: pd.DataFrame) -> Table:
     begin = float(hops["ready_ns"].min())
     table = narrow(caption=f"ready and start: since {begin / 1000:,.3f} µs of the run")
     table.add_column("link")

@@ -89,6 +89,13 @@ RandomSeed = Annotated[int | None, typer.Option("--random-seed", help="Seed of t
 LatinHypercube = Annotated[
     bool, typer.Option("--latin-hypercube", help="Spread the drawn points evenly over each range.")
 ]
+Bound = Annotated[
+    bool,
+    typer.Option(
+        "--bound",
+        help="Add what part of the largest possible throughput each point reached; of jobs the least time.",
+    ),
+]
 Metrics = Annotated[
     list[str] | None,
     typer.Option("--plot", metavar="METRIC", help="Draw this column over the parameters. Repeatable."),
@@ -119,13 +126,7 @@ def sweep(
     slurm: Slurm = False,
     slurm_option: SlurmOptions = None,
     memory: Memory = None,
-    bound: Annotated[
-        bool,
-        typer.Option(
-            "--bound",
-            help="Add what part of the largest possible throughput each point reached; of jobs the least time.",
-        ),
-    ] = False,
+    bound: Bound = False,
     by: By = None,
     plot: Metrics = None,
     format: FormatOption = "png",
@@ -144,9 +145,8 @@ def sweep(
     """
     pictures = drawing(style, width, label, format)
     experiment = read(file, set)
-    _check_metrics(
-        plot or (), [experiment.text, *(vary or ()), *(zip or ()), *(random or ()), *(point or ())], bound
-    )
+    varied = [*(vary or ()), *(zip or ()), *(random or ()), *(point or ())]
+    _check_metrics(plot or (), [experiment.text, *varied], bound)
     points = {
         "vary": values_by_key(vary),
         "zip": values_by_key(zip) or None,

@@ -42,7 +42,7 @@ def link_events(hops: pd.DataFrame, tracks: dict[str, int], process: int) -> Ite
         }
 
 
-def ways(hops: pd.DataFrame) -> dict[int, list[tuple[str, float]]]:
+def packet_paths(hops: pd.DataFrame) -> dict[int, list[tuple[str, float]]]:
     """Links that each packet crossed, in order, and the times in nanoseconds at which its first byte left for them."""
     found: dict[int, list[tuple[str, float]]] = {}
     for packet, link, start in zip(hops["packet"], hops["link"], hops["start_ns"], strict=True):
@@ -63,12 +63,12 @@ def write_trace(hops: pd.DataFrame, path: Path | str, *, force: bool = False) ->
         StoreError: the file cannot be written.
     """
     tracks = link_tracks(hops)
-    events = [*link_events(hops, tracks, 0), *_ways(hops, tracks)]
+    events = [*link_events(hops, tracks, 0), *_paths(hops, tracks)]
     write_events(events, path, force=force)
 
 
-def _ways(hops: pd.DataFrame, tracks: dict[str, int]) -> Iterator[dict[str, Any]]:
-    for packet, ends in ways(hops).items():
+def _paths(hops: pd.DataFrame, tracks: dict[str, int]) -> Iterator[dict[str, Any]]:
+    for packet, ends in packet_paths(hops).items():
         for number, (link, start) in enumerate(ends):
             phase: dict[str, Any] = {"ph": "t"}
             if number == 0:
@@ -76,7 +76,7 @@ def _ways(hops: pd.DataFrame, tracks: dict[str, int]) -> Iterator[dict[str, Any]
             elif number == len(ends) - 1:
                 phase = {"ph": "f", "bp": "e"}
             at = {"pid": 0, "tid": tracks[link], "ts": start / 1000}
-            yield {"cat": "way", "id": f"packet {packet}", "name": "way", **phase, **at}
+            yield {"cat": "path", "id": f"packet {packet}", "name": "path", **phase, **at}
 
 
 def write_events(events: list[dict[str, Any]], path: Path | str, *, force: bool = False) -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fabricsim.dimensions import dimension_name
 from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
 from fabricsim.results import Result
@@ -13,7 +14,6 @@ from fabricsim.results import Result
 MOST_PANELS = 10
 """Panels up to which both directions of a dimension have one each."""
 MOST_TICKS = 10
-_LETTERS = "xyz"
 
 Ticks = list[tuple[float, str]]
 
@@ -85,11 +85,6 @@ def coordinates_of(name: str) -> tuple[int, ...]:
     return tuple(int(digits) for digits in re.findall(r"\d+", name))
 
 
-def letter(dimension: int) -> str:
-    """Name of a dimension as in tables: x, y, z, then d4 and so on."""
-    return _LETTERS[dimension] if dimension < len(_LETTERS) else f"d{dimension + 1}"
-
-
 def _grid(links: pd.DataFrame, dimensions: list[int]) -> list[Panel]:
     places = np.array(links["switch_at"].tolist())
     sizes = (places.max(axis=0) + 1).tolist()
@@ -105,9 +100,12 @@ def _grid(links: pd.DataFrame, dimensions: list[int]) -> list[Panel]:
         ahead = np.where(size > 2, (there - here) % size == 1, there > here)
         behind = np.where(size > 2, (here - there) % size == 1, there < here)
         if split and bool((ahead | behind).all()):
-            found += [(f"+{letter(dimension)}", own[ahead]), (f"-{letter(dimension)}", own[behind])]
+            found += [
+                (f"+{dimension_name(dimension)}", own[ahead]),
+                (f"-{dimension_name(dimension)}", own[behind]),
+            ]
         else:
-            found.append((f"dimension {letter(dimension)}", own))
+            found.append((f"dimension {dimension_name(dimension)}", own))
     found += [(title, links[chosen]) for title, chosen in _host_parts(links)]
     across, up = (_axis(each, sizes) for each in axes)
     width, height = (int(value.max()) + 1 for value in (x, y))
@@ -122,14 +120,14 @@ def _grid(links: pd.DataFrame, dimensions: list[int]) -> list[Panel]:
 def _axis(dimensions: Sequence[int], sizes: Sequence[int]) -> tuple[str, Ticks | None]:
     """Label and ticks: of several dimensions the ticks are at the blocks of the last."""
     if len(dimensions) < 2:
-        return "".join(map(letter, dimensions)), None
+        return "".join(map(dimension_name, dimensions)), None
     *inner, last = dimensions
     width = 1
     for dimension in inner:
         width = width * sizes[dimension] + 1
     step = -(-sizes[last] // MOST_TICKS)
     ticks = [(at * width + (width - 2) / 2, str(at)) for at in range(0, sizes[last], step)]
-    return f"blocks of {letter(last)}; in them {', '.join(map(letter, inner))}", ticks
+    return f"blocks of {dimension_name(last)}; in them {', '.join(map(dimension_name, inner))}", ticks
 
 
 def fold(

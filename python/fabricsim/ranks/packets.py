@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fabricsim.lazy import pandas as pd
-from fabricsim.packets.events import link_events, link_tracks, ways
+from fabricsim.packets.events import link_events, link_tracks, packet_paths
 from fabricsim.ranks.log import RunLog
 
 _CALLS = 1
@@ -60,7 +60,7 @@ def packet_events(
     tracks = link_tracks(hops)
     yield from link_events(hops, tracks, process)
     posted = operations_of(log, operations, hops)
-    for packet, ends in ways(hops).items():
+    for packet, ends in packet_paths(hops).items():
         one = posted.get(packet)
         if one is None:
             continue

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fabricsim.lazy import pandas as pd
-from fabricsim.packets.events import link_tracks, ways
+from fabricsim.packets.events import link_tracks, packet_paths
 from fabricsim.ranks.log import RunLog
 from fabricsim.ranks.packets import operations_of
 
@@ -46,7 +46,7 @@ class Links:
         yield from self._states(end)
         posted = operations_of(self._log, self._operations, self._hops)
         sizes = dict(zip(self._hops["packet"], self._hops["bytes"], strict=True))
-        for packet, ends in ways(self._hops).items():
+        for packet, ends in packet_paths(self._hops).items():
             one = posted.get(packet)
             if one is None:
                 continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fabricsim.dimensions import class_name
 from fabricsim.errors import InputError
 from fabricsim.lazy import numpy as np
 from fabricsim.lazy import pandas as pd
@@ -80,6 +81,6 @@ def graph_of(tables: Tables) -> Graph:
         sender[known].astype(np.int64),
         receiver[known].astype(np.int64),
         parts["cable"].fillna("0").to_numpy().astype(np.int64)[known],
-        [str(name) for name in classes],
+        [class_name(str(name)) for name in classes],
         code.astype(np.int64),
     )
