@@ -169,6 +169,7 @@ def test_pictures_of_studies_have_figures_of_entries_in_words() -> None:
     }
     axes = tuning.trials(TuneResult(manifest, {"trials": trials})).axes[0]
     assert axes.get_ylabel() == "p99 latency, bit-complement (µs)"
+    assert all(tick == round(tick) for tick in axes.get_xticks()), "trials are whole numbers"
 
 
 @pytest.mark.usefixtures("real")

@@ -167,6 +167,7 @@ def test_a_study_says_if_the_experiment_as_it_is_is_at_least_as_good(
         bool(expected),
     )
     assert expected in said
+    assert ("best setting tried and experiment as it is" in said) == bool(expected)
     assert ("better than the experiment" in said) == bool(expected)
     assert ("better than the experiment" in html(study)) == bool(expected)
 

@@ -334,8 +334,9 @@ def _text(result: TuneResult, name: str) -> str:
 def _gains(result: TuneResult) -> Table:
     count = len(result.manifest["fresh_seeds"])
     level = percent(result.manifest["confidence"]).replace(".0%", "%")
+    heading = "best setting" if _of_best(result) == "best" else "best setting tried"
     table = narrow(
-        f"{_of_best(result)} setting and experiment as it is, on the same {count} fresh seeds",
+        f"{heading} and experiment as it is, on the same {count} fresh seeds",
         texts=["metric"],
         numbers=["as it is", _of_best(result), "difference", f"{level} interval", "relative"],
     )

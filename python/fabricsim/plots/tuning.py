@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from fabricsim.catalogue import Entry, entry_parts, key, sum_parts
 from fabricsim.lazy import pandas as pd
@@ -52,6 +53,7 @@ def _history(result: TuneResult) -> Figure:
             axes.step(trials, values, where="post", label="best so far", **line_look(0))
         if len(baseline):
             axes.axhline(baseline[column].iloc[0], color="black", linestyle=":", label="as it is")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         axes.set(xlabel="trial", ylabel=_label(result, column, units))
         head(figure, result.title)
         legend(figure)
