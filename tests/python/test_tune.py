@@ -307,7 +307,9 @@ def test_choices_of_several_types_are_a_column_of_texts() -> None:
 def test_a_gain_that_chance_explains_is_called_none() -> None:
     metrics = ["traffic.read.latency_ns.p99", "fairness", "jain", "wall_s"]
     gains = pd.DataFrame({"metric": metrics, "low": [-1.0, 0.1, -3.0, 0.0], "high": [0.5, 2.0, -1.0, 0.0]})
-    result = fs.TuneResult({"confidence": 0.95}, {"gains": gains})
+    trials = pd.DataFrame({"trial": [-1]})
+    manifest = {"confidence": 0.95, "parameters": []}
+    result = fs.TuneResult(manifest, {"gains": gains, "trials": trials})
     console = Console(file=io.StringIO(), width=300)
     _print_no_difference(result, console)
     line = cast("io.StringIO", console.file).getvalue()
