@@ -32,8 +32,8 @@ from fabricsim.spec import Experiment
 from fabricsim.sweep import SweepResult
 from fabricsim.sweep.table import entry as metric_of
 from fabricsim.tune import TuneResult
-from fabricsim.what_if import WhatIf, failure_label
-from fabricsim.what_if_columns import COLUMNS
+from fabricsim.what_if import WhatIf
+from fabricsim.what_if_columns import COLUMNS, failure_label
 
 MOST_ROWS = 8
 """Rows of a view's table."""

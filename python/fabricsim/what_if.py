@@ -14,7 +14,6 @@ from fabricsim.connectivity import Connectivity
 from fabricsim.durations import nanoseconds
 from fabricsim.errors import FabricsimError, InputError, InterruptedBuildError
 from fabricsim.fault_plan import REROUTES, Failed, FaultPlan, no_routes
-from fabricsim.frames import missing
 from fabricsim.lazy import pandas as pd
 from fabricsim.memory import Allowance, allowance, shared
 from fabricsim.results import Result, finite, set_column_notes
@@ -218,12 +217,6 @@ def _names(result: Result, each: Each, network: Connectivity, failed: Failed) ->
     if len(left) > MOST_FAILURES:
         raise InputError(f"{len(left):,} failures are too many: at most {MOST_FAILURES:,}")
     return left
-
-
-def failure_label(row: Mapping[Any, Any]) -> str:
-    """A failure in tables and pictures: its name, and the number of parallel cables that fail together."""
-    together = "" if missing(row["cables"]) or row["cables"] < 2 else f" ({int(row['cables'])} cables)"
-    return f"{row['failure']}{together}"
 
 
 def _cables(each: Each, network: Connectivity, failed: Failed) -> dict[str, int]:

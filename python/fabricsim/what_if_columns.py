@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from fabricsim.durations import nanoseconds
+from fabricsim.frames import missing
 
 FEWEST_PACKETS = 10
 """Packets of a flow without a failure for it to count as worse or cut off: fewer may be late by chance."""
@@ -56,3 +60,10 @@ def before_failure(before_ns: float, measured_ns: float) -> str:
         f"{nanoseconds(before_ns)} of the measurement of {nanoseconds(measured_ns)} are before the failure: "
         "changes are smaller, and fewer flows are cut off, than after it; set run.warmup to its time"
     )
+
+
+def failure_label(row: Mapping[Any, Any]) -> str:
+    """A failure in tables and pictures: its name, and the number of parallel cables that fail together."""
+    cables: Any = row.get("cables")
+    together = "" if missing(cables) or cables < 2 else f" ({int(cables)} cables)"
+    return f"{row['failure']}{together}"

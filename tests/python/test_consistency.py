@@ -83,7 +83,7 @@ def test_facts_that_are_not_known_or_new_are_printed(capsys: pytest.CaptureFixtu
     print_facts({"hosts": 3, "mean_hops": None, "some_new": {"fact_ns": 7}}, output())
     assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
         ["hosts", "3"],
-        ["mean", "hops", "-"],
+        ["mean", "hops,", "shortest", "paths", "-"],
         ["some", "new", "fact", "ns", "7"],
     ]
 

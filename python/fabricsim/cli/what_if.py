@@ -33,9 +33,9 @@ from fabricsim.errors import InputError
 from fabricsim.frames import missing
 from fabricsim.lazy import pandas as pd
 from fabricsim.shown import number_of
-from fabricsim.what_if import AT, SEPARATED, WhatIf, failure_label
+from fabricsim.what_if import AT, SEPARATED, WhatIf
 from fabricsim.what_if import what_if as run_what_if
-from fabricsim.what_if_columns import FEWEST_PACKETS
+from fabricsim.what_if_columns import FEWEST_PACKETS, failure_label
 
 MOST_MESSAGES = 2
 """Messages that are printed: those of failures differ in names."""

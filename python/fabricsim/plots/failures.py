@@ -7,7 +7,8 @@ from matplotlib.figure import Figure
 from fabricsim import catalogue
 from fabricsim.plots.legends import legend
 from fabricsim.plots.theme import COLOURS, head, new_figure, style
-from fabricsim.what_if import WhatIf, failure_label
+from fabricsim.what_if import WhatIf
+from fabricsim.what_if_columns import failure_label
 
 
 def failures(found: WhatIf, most: int = 20) -> Figure:
