@@ -2,7 +2,7 @@
 
 use crate::common::{everything, prepare, run, try_prepare};
 use fabricsim_measure::JobSummary;
-use fabricsim_simulation::{Status, job_bounds};
+use fabricsim_simulation::{Status, job_bounds, setting_warnings};
 
 /// One switch. A message of s bytes takes s + 100 ns from its creation to its last byte's arrival.
 pub(crate) const STAR: &str = r#"
@@ -284,6 +284,25 @@ fn a_job_begins_after_another() {
         error.contains("jobs.1.after: \"first\" is not the name of a job before this one: give one of job"),
         "{error}"
     );
+}
+
+/// A job that waits for nothing, since the job before it is on other hosts, begins at once, and is warned of.
+#[test]
+fn a_job_after_one_on_other_hosts_is_warned_of() {
+    let second =
+        "[[jobs]]\nname = 'second'\nafter = 'job'\nprogram = { all-to-all = { message = '500 B' } }\n";
+    let text = STAR.replace("[run]", &format!("{second}[run]"));
+    let of = |first: &str, second: &str| {
+        let hosts = [("jobs.0.hosts", first), ("jobs.1.hosts", second)];
+        setting_warnings(&prepare(&text, &hosts))
+    };
+    assert_eq!(
+        of("['H0', 'H1']", "['H2', 'H3']"),
+        [
+            "jobs.second.after has no effect: no rank of \"second\" is on a host of \"job\", and ranks begin at `start`"
+        ]
+    );
+    assert_eq!(of("['H0', 'H1']", "['H1', 'H2']"), Vec::<String>::new());
 }
 
 fn refused(sequence: &str, expected: &str) {

@@ -28,11 +28,15 @@ pub(crate) fn build(
         }
         let mut job = job(experiment, spec, place, selector, (hosts, first + entry))?;
         job.after = after(experiment, spec, place)?;
+        let before = job.after.map(|before| &jobs[usize::from(before)].0.first_ranks);
+        let meets = |ranks: &Vec<u32>| job.hosts.iter().any(|host| ranks[host.index()] != NO_RANK);
+        let unmet = before.is_some_and(|ranks| !meets(ranks));
         let info = JobInfo {
             name: name.to_owned(),
             stream: job.stream,
             ranks: job.count,
             iterations: job.iterations,
+            unmet_after: unmet.then(|| spec.after.clone()),
         };
         jobs.push((Arc::new(job), info));
     }

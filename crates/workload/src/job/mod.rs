@@ -146,6 +146,8 @@ pub struct JobInfo {
     pub ranks: u32,
     /// Number of iterations.
     pub iterations: u32,
+    /// Name of the job after which it begins, if none of its ranks is on a host with a rank of that: it waits for nothing.
+    pub unmet_after: Option<String>,
 }
 
 #[cfg(test)]
