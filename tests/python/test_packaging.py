@@ -14,6 +14,7 @@ import pytest
 import yaml
 from conftest import ROOT
 from packaging.requirements import Requirement
+from pgo_train import LOADS, train
 from wheel_check import MODULE, PACKAGES, problems
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -165,6 +166,12 @@ def test_the_script_for_the_wheel_is_a_target() -> None:
     assert "scripts/wheel" in (ROOT / "Makefile").read_text()
     checked = subprocess.run(["bash", "-n", str(ROOT / "scripts/wheel")], check=False)
     assert checked.returncode == 0
+
+
+@pytest.mark.usefixtures("real")
+def test_what_wheels_are_optimised_for_runs() -> None:
+    assert PROJECT["tool"]["maturin"]["pgo-command"] == "python scripts/pgo_train.py"
+    assert train(scale=0.1, ranks=4) == ["ok"] * (2 * len(LOADS) + 2)
 
 
 def test_the_page_has_the_extras_and_sizes_of_dependencies() -> None:
