@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -19,7 +19,7 @@ from fabricsim.memory import Allowance, allowance, shared
 from fabricsim.results import Result, finite, set_column_notes
 from fabricsim.run import run
 from fabricsim.session import picoseconds
-from fabricsim.shown import Shown, counted
+from fabricsim.shown import Shown, counted, number_of
 from fabricsim.spec import Experiment, as_experiment
 from fabricsim.sweep import Stop, never
 from fabricsim.sweep.executors import Executor, local, processes
@@ -50,14 +50,18 @@ class WhatIf(Shown):
     each: Each
     without: Result
     """The run without a failure."""
-    failures: pd.DataFrame = field(repr=False)
+    failures: pd.DataFrame
     """A row for each failure, worst first: `COLUMNS`."""
     complete: bool
     """False if the caller stopped it before all failures were run."""
     routes: str
     """Treatment of routes after a failure."""
-    measured_before_ns: float = field(default=0.0, repr=False)
+    measured_before_ns: float = 0.0
     """Time of the measurement before the failure, in which all runs are alike."""
+
+    def __repr__(self) -> str:
+        rest = "" if self.complete else ", incomplete"
+        return f"WhatIf({self.without.title!r}, {number_of(len(self.failures), 'failure')} of a {self.each}{rest})"
 
     @property
     def before(self) -> str:

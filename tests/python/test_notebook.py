@@ -138,8 +138,13 @@ def test_sweeps_studies_bounds_comparisons_and_failures(experiment: fs.Experimen
     mesh = experiment.with_values(
         {"topology": {"mesh": {"dimensions": [2, 2]}}, "routing.algorithm": "shortest-path"}
     )
-    failures = page(
-        fs.what_if(mesh.with_values({"routing.lane_policy": "hops", "switch.virtual_lanes": 4}), jobs=1)
+    failing_links = fs.what_if(
+        mesh.with_values({"routing.lane_policy": "hops", "switch.virtual_lanes": 4}), jobs=1
+    )
+    failures = page(failing_links)
+    assert (
+        repr(failing_links)
+        == f"WhatIf('Four <hosts> & a switch', {len(failing_links.failures)} failures of a link)"
     )
     assert failures.texts[0] == "Every single link fails, worst first"
     assert {"accepted throughput (Gb/s)", "mean latency", "flows worse"} <= set(failures.texts)
