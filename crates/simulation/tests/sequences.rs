@@ -292,9 +292,10 @@ fn a_job_after_one_on_other_hosts_is_warned_of() {
     let second =
         "[[jobs]]\nname = 'second'\nafter = 'job'\nprogram = { all-to-all = { message = '500 B' } }\n";
     let text = STAR.replace("[run]", &format!("{second}[run]"));
+    let program = ("jobs.0.program", "{ barrier = {} }");
     let of = |first: &str, second: &str| {
-        let hosts = [("jobs.0.hosts", first), ("jobs.1.hosts", second)];
-        setting_warnings(&prepare(&text, &hosts))
+        let changes = [program, ("jobs.0.hosts", first), ("jobs.1.hosts", second)];
+        setting_warnings(&prepare(&text, &changes))
     };
     assert_eq!(
         of("['H0', 'H1']", "['H2', 'H3']"),
