@@ -56,7 +56,7 @@ fn listed(names: &[String]) -> String {
     let shown = names[..names.len().min(NAMES_SHOWN)].join(", ");
     match names.len() {
         0 => String::new(),
-        ..=NAMES_SHOWN => format!(", named {shown}"),
+        1..=NAMES_SHOWN => format!(", named {shown}"),
         more => format!(", named {shown} and {} more", more - NAMES_SHOWN),
     }
 }
