@@ -1,4 +1,4 @@
-"""Runs from which the compiler learns which branches of the released module to make fast (`maturin build --pgo`).
+"""Runs from which the compiler learns which branches of the released module to make fast (`make wheel`).
 
 They are the experiments of `make bench` in short form, below and near saturation, a stream of a reliable connection,
 and collectives of rank programs: about a minute with the instrumented module. Results are the same with any training.
