@@ -133,7 +133,7 @@ def test_sweeps_of_jobs_have_their_least_times(tmp_path: Path, command: Command)
     (tmp_path / "job.toml").write_text(JOB)
     job = fs.Experiment.from_file(tmp_path / "job.toml")
     sizes = ["4 KiB", "16 KiB"]
-    found = fs.sweep(job, vary={MESSAGE: sizes}, jobs=1, bound=True, out="out")
+    found = fs.sweep(job, vary={MESSAGE: sizes}, jobs=1, bound=True, out=tmp_path / "out")
     least = [fs.job_bounds(job, set={MESSAGE: size})["iteration_ns"].item() for size in sizes]
     assert found.points[LEAST].tolist() == pytest.approx(least)
     assert (found.points["jobs.sum.iteration_ns.mean"] >= found.points[LEAST]).all()

@@ -35,7 +35,7 @@ impl<B: Observer> Engine<B> {
                 // moves on into a staging buffer; at a host with admission control it is returned as the host admits the packet.
                 let returns_space = match partition.owners.get(port as usize) {
                     Some(Owner::Switch(_)) => true,
-                    Some(Owner::Adapter(_)) => partition.has_admission_control(),
+                    Some(&Owner::Adapter(h)) => partition.is_gated(h),
                     None => false,
                 };
                 if returns_space {

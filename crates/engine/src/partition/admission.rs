@@ -15,9 +15,9 @@ impl<B: Observer> Partition<B> {
         let adapter = &mut self.adapters[h as usize];
         let slot = &self.context.arena[index];
         let accepts = adapter.accepts(&slot.packet, self.context.now);
-        if let Some(gate) = &mut adapter.chain.admission
-            && (gate.first(slot.lane).is_some() || !accepts)
-        {
+        // The space at a host without admission control was returned as the packet was sent.
+        let Some(gate) = &mut adapter.chain.admission else { return true };
+        if gate.first(slot.lane).is_some() || !accepts {
             gate.push(slot.lane, index);
             self.wake_to_accept(h);
             return false;
@@ -99,8 +99,8 @@ impl<B: Observer> Partition<B> {
         })
     }
 
-    /// True if packets that wait at hosts occupy buffer space.
-    pub(crate) fn has_admission_control(&self) -> bool {
-        self.has_admission_control
+    /// True if a packet at a host occupies buffer space until the host accepts it.
+    pub(crate) fn is_gated(&self, h: u32) -> bool {
+        self.adapters[h as usize].chain.admission.is_some()
     }
 }

@@ -105,7 +105,7 @@ impl<B: Observer> Partition<B> {
         let returns_space = match self.owners[port as usize] {
             // With pause frames a packet is in no buffer before it has arrived.
             Owner::Switch(_) => self.context.arena[packet].port != NONE,
-            Owner::Adapter(_) => self.has_admission_control(),
+            Owner::Adapter(h) => self.is_gated(h),
         };
         if returns_space {
             let slot = &self.context.arena[packet];
