@@ -72,7 +72,7 @@ pub(crate) fn assemble<B: Observer>(
     } = assembly;
     let cut = Cut::new(graph, division.partitions);
     let places = places(graph, &cut);
-    let directory = places::directory(graph, &cut, &places);
+    let directory = places::directory(experiment, graph, &cut, &places);
     let rules = rules(experiment, &router);
     let rule = experiment.switch.partition_enforcement;
     let keys = keys.map(|keys| Arc::new(PKeys::new(&keys, rule, graph)));

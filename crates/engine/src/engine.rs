@@ -1,4 +1,4 @@
-//! A run: partitions that advance in windows no longer than the least latency between them.
+//! A run: partitions that advance in windows, before whose end nothing that one does has an effect in another.
 
 mod credits;
 mod processes;
@@ -114,7 +114,7 @@ impl<B: Observer> Engine<B> {
             if self.partitions.len() > 1 {
                 self.publish(next);
             }
-            let end = until.min(next.saturating_add(self.directory.lookahead));
+            let end = until.min(next.saturating_add(self.lookahead()));
             if !self.window(end, look) {
                 return Advance::Stopped;
             }
@@ -146,6 +146,12 @@ impl<B: Observer> Engine<B> {
             self.partitions.iter_mut().for_each(|partition| partition.publish(time, false));
             self.exchange(time);
         }
+    }
+
+    /// Time after an event before which it has no effect in another partition.
+    pub(crate) fn lookahead(&self) -> Time {
+        let of_partitions = self.partitions.iter().map(|partition| partition.lookahead(&self.directory));
+        of_partitions.min().unwrap_or(Time::MAX)
     }
 
     pub(crate) fn next_time(&mut self) -> Option<Time> {

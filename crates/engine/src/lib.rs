@@ -13,6 +13,7 @@ mod failed;
 mod failures;
 mod fault_plan;
 mod flow_control;
+mod lookahead;
 mod losses;
 mod mail;
 mod management;

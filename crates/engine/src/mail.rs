@@ -59,6 +59,8 @@ impl Mail {
 pub(crate) struct PartitionOutbox {
     pub(crate) calendar: Calendar,
     pub(crate) mail: Vec<Mail>,
+    /// Bytes of the smallest packet that has gone to another partition; [`u32::MAX`] before the first.
+    pub(crate) smallest: u32,
     /// Packets that switches have discarded at the present time step.
     pub(crate) discarded: Vec<(u32, LossCause)>,
 }
@@ -105,6 +107,7 @@ impl Outbox for PartitionOutbox {
         slot: Slot,
         extensions: Option<Box<ExtensionHeaders>>,
     ) {
+        self.smallest = self.smallest.min(slot.packet.bytes);
         self.mail.push(Mail::Packet { at, channel, slot, extensions });
     }
     fn remote_credit(&mut self, channel: u32, lane: Vl, ramp: Ramp) {

@@ -10,13 +10,14 @@ type Letters<L> = Mutex<Vec<L>>;
 #[derive(Debug)]
 pub struct Exchange<L> {
     until: u64,
-    lookahead: u64,
     partitions: usize,
     barrier: Barrier,
     /// By parity of the window, receiver and sender.
     boxes: Vec<Letters<L>>,
     /// By parity of the window: the earliest time at which a thread or its letters have something to do.
     next: [Vec<AtomicU64>; 2],
+    /// By parity of the window: [`Windows::lookahead`] of the threads.
+    lookahead: [Vec<AtomicU64>; 2],
     /// The number of windows after which all threads stop.
     last: AtomicU64,
     /// Sets of boxes that windows use in turn: two.
@@ -30,6 +31,9 @@ pub trait Windows {
 
     /// Time of the next event of its partitions; `u64::MAX` if there is none.
     fn next_time(&mut self) -> u64;
+
+    /// Time after an event of its partitions before which that event affects no partition of another thread. It may change from window to window.
+    fn lookahead(&mut self) -> u64;
 
     /// Handles the events before `end`, and posts letters. Returns the earliest time at which a letter has something to do, `end` at least: `u64::MAX`
     /// without letters.
@@ -87,17 +91,16 @@ impl<L> Post<'_, L> {
 }
 
 impl<L> Exchange<L> {
-    /// For `threads` threads with `partitions` partitions together, from now until `until`. Nothing that a partition does affects another one before
-    /// `lookahead` later.
-    pub fn new(threads: usize, partitions: usize, lookahead: u64, until: u64) -> Self {
+    /// For `threads` threads with `partitions` partitions together, from now until `until`.
+    pub fn new(threads: usize, partitions: usize, until: u64) -> Self {
         let atomics = || (0..threads).map(|_| AtomicU64::new(u64::MAX)).collect();
         Self {
             until,
-            lookahead,
             partitions,
             barrier: Barrier::new(threads),
             boxes: (0..2 * partitions * partitions).map(|_| Mutex::new(Vec::new())).collect(),
             next: [atomics(), atomics()],
+            lookahead: [atomics(), atomics()],
             last: AtomicU64::new(u64::MAX),
             sets: 2,
         }
@@ -119,19 +122,19 @@ impl<L> Exchange<L> {
         let mut earliest = of.next_time();
         loop {
             let parity = self.parity(windows);
-            self.meet(parity, thread, earliest);
-            let next = self.earliest(parity);
+            self.meet(parity, thread, (earliest, of.lookahead()));
+            let next = least(&self.next[parity]);
             self.deliver(parity, first..first + count, end, of);
             // A thread that is late does not stop before the others: the number is that of a later window.
             if self.last.load(Ordering::Acquire) <= windows {
                 return End { windows, time: end, stopped: true, idle: false };
             }
             if next >= self.until {
-                self.meet(1 - parity, thread, of.next_time());
-                let idle = self.earliest(1 - parity) == u64::MAX;
+                self.meet(1 - parity, thread, (of.next_time(), of.lookahead()));
+                let idle = least(&self.next[1 - parity]) == u64::MAX;
                 return End { windows, time: self.until, stopped: false, idle };
             }
-            end = self.until.min(next.saturating_add(self.lookahead));
+            end = self.until.min(next.saturating_add(least(&self.lookahead[parity])));
             windows += 1;
             let mut post = Post { exchange: self, parity: self.parity(windows), open: None };
             let letters = of.run(end, &mut post);
@@ -143,16 +146,11 @@ impl<L> Exchange<L> {
         }
     }
 
-    /// Says when a thread has something to do, and waits for the others.
-    fn meet(&self, parity: usize, thread: usize, earliest: u64) {
+    /// Says when a thread has something to do, and its lookahead, and waits for the others.
+    fn meet(&self, parity: usize, thread: usize, (earliest, lookahead): (u64, u64)) {
         self.next[parity][thread].store(earliest, Ordering::Release);
+        self.lookahead[parity][thread].store(lookahead, Ordering::Release);
         self.barrier.wait();
-    }
-
-    /// The earliest time at which there is something to do.
-    fn earliest(&self, parity: usize) -> u64 {
-        let times = self.next[parity].iter().map(|time| time.load(Ordering::Acquire));
-        times.min().unwrap_or(u64::MAX)
     }
 
     /// Takes the letters of a window that ended at `end`.
@@ -179,6 +177,11 @@ impl<L> Exchange<L> {
     fn parity(&self, windows: u64) -> usize {
         (windows % self.sets) as usize
     }
+}
+
+/// The least of what threads have stored.
+fn least(of: &[AtomicU64]) -> u64 {
+    of.iter().map(|value| value.load(Ordering::Acquire)).min().unwrap_or(u64::MAX)
 }
 
 /// A deliberate defect, for tests that must find it.

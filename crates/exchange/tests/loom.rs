@@ -15,23 +15,26 @@ struct Case {
     begin: &'static [usize],
     until: u64,
     stops_after: u64,
+    varies: bool,
     defect: Option<Defect>,
 }
 
-const PING: Case = Case { threads: 2, begin: &[0], until: 35, stops_after: u64::MAX, defect: None };
+const PING: Case =
+    Case { threads: 2, begin: &[0], until: 35, stops_after: u64::MAX, varies: false, defect: None };
 
 /// Runs all orders. `preemptions`: how often a thread may be interrupted where it need not.
 fn explore(case: Case, preemptions: usize) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(preemptions);
     model.check(move || {
-        let exchange = Exchange::new(case.threads, case.threads, LOOKAHEAD, case.until);
+        let exchange = Exchange::new(case.threads, case.threads, case.until);
         let exchange = Arc::new(match case.defect {
             Some(defect) => exchange.with(defect),
             None => exchange,
         });
         let work = move |thread: usize, exchange: Arc<Exchange<toy::Letter>>| {
             let mut toy = Toy::new((thread, 1), case.threads, case.begin);
+            toy.varies = case.varies;
             toy.stops_after = if thread == 0 { case.stops_after } else { u64::MAX };
             (exchange.work(thread, (thread, 1), &mut toy), toy.handled)
         };
@@ -74,6 +77,12 @@ fn a_letter_goes_back_and_forth() {
 #[test]
 fn letters_cross() {
     explore(Case { begin: &[0, 1], ..PING }, 3);
+}
+
+/// Threads whose windows are not equally long.
+#[test]
+fn letters_cross_in_windows_of_any_length() {
+    explore(Case { begin: &[0, 1], varies: true, ..PING }, 3);
 }
 
 #[test]

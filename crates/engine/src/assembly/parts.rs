@@ -1,12 +1,13 @@
 //! The number of partitions and threads of a run.
 
+use fabricsim_routing::RoutingFunction;
+use fabricsim_spec::{CongestionAlgorithm, CreditReturn, Switching};
 use fabricsim_topology::Node;
 use fabricsim_units::Time;
 
-use fabricsim_routing::RoutingFunction;
-
 use super::Assembly;
 use super::places::Cut;
+use crate::lookahead::Reach;
 
 /// Events of a packet, about: four hops, and a wake-up for most of them.
 const EVENTS_OF_A_PACKET: f64 = 7.0;
@@ -67,8 +68,24 @@ impl Division {
 
 /// Estimated events of a window with this number of partitions.
 fn expected_events(assembly: &Assembly<'_>, partitions: u32) -> f64 {
-    let window = Cut::new(assembly.graph, partitions).least_latency(assembly.graph);
+    let window = expected_window(assembly, Cut::new(assembly.graph, partitions).least_latency(assembly.graph));
     events_per_second(assembly) * window.as_secs_f64()
+}
+
+/// The longest window of partitions that have links of a least `latency` between them, as far as the experiment shows.
+fn expected_window(assembly: &Assembly<'_>, latency: Time) -> Time {
+    let Assembly { experiment, graph, streams, devices, .. } = assembly;
+    let byte_times = graph.links.iter().map(|link| link.parameters.rate.byte_time());
+    let reach = Reach::new(experiment, latency, byte_times);
+    let may_be_plain = devices.is_empty()
+        && experiment.congestion_control.algorithm == CongestionAlgorithm::None
+        && experiment.switch.switching == Switching::CutThrough
+        && experiment.switch.credit_return == CreditReturn::Block;
+    if !may_be_plain {
+        return latency;
+    }
+    let smallest = streams.iter().map(|stream| stream.mean_bytes).fold(f64::from(u32::MAX), f64::min);
+    reach.of_plain(smallest as u32)
 }
 
 /// The same of a window as long as the longest link between switches, which no cut exceeds.
@@ -77,7 +94,7 @@ fn most_events(assembly: &Assembly<'_>) -> f64 {
     let between =
         assembly.graph.links.iter().filter(|link| is_between(link.a.node) && is_between(link.b.node));
     let longest = between.map(|link| link.parameters.latency).max().unwrap_or(Time::ZERO);
-    events_per_second(assembly) * longest.as_secs_f64()
+    events_per_second(assembly) * expected_window(assembly, longest).as_secs_f64()
 }
 
 /// Estimated events by the load that sources offer. Jobs, closed loops and programs count with the rates of their links.

@@ -3,16 +3,19 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use fabricsim_spec::Experiment;
 use fabricsim_topology::{Graph, Link, Node};
 use fabricsim_units::{HostId, LinkId, PortNo, SwitchId, Time};
+
+use crate::lookahead::Reach;
 
 /// Partition and port at which each direction of a link starts and ends.
 #[derive(Clone)]
 pub(crate) struct Directory {
     pub(crate) sender: Vec<(u16, u32)>,
     pub(crate) receiver: Vec<(u16, u32)>,
-    /// Least latency of a link between partitions; [`Time::MAX`] if there is none.
-    pub(crate) lookahead: Time,
+    /// How soon partitions act on each other.
+    pub(crate) reach: Reach,
 }
 
 /// Cuts the switches, in order of number, into parts of nearly equal size; hosts go with their switch.
@@ -115,10 +118,16 @@ pub(super) fn channel_from(graph: &Graph, link: LinkId, node: Node, port: PortNo
     2 * link.0 + u32::from(!from_a)
 }
 
-pub(super) fn directory(graph: &Graph, cut: &Cut, places: &[Vec<PortPlan>]) -> Directory {
+pub(super) fn directory(
+    experiment: &Experiment,
+    graph: &Graph,
+    cut: &Cut,
+    places: &[Vec<PortPlan>],
+) -> Directory {
     let channels = graph.links.len() * 2;
-    let mut directory =
-        Directory { sender: vec![(0, 0); channels], receiver: vec![(0, 0); channels], lookahead: Time::MAX };
+    let byte_times = graph.links.iter().map(|link| link.parameters.rate.byte_time());
+    let reach = Reach::new(experiment, cut.least_latency(graph), byte_times);
+    let mut directory = Directory { sender: vec![(0, 0); channels], receiver: vec![(0, 0); channels], reach };
     for (number, places) in places.iter().enumerate() {
         for (port, place, own_number) in numbered(places) {
             let out = channel_from(graph, place.link, place.node, own_number);
@@ -126,7 +135,6 @@ pub(super) fn directory(graph: &Graph, cut: &Cut, places: &[Vec<PortPlan>]) -> D
             directory.receiver[(out ^ 1) as usize] = (number as u16, port);
         }
     }
-    directory.lookahead = cut.least_latency(graph);
     directory
 }
 

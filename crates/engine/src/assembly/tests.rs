@@ -28,8 +28,8 @@ latency = "60 ns"
 duration = "1 ms"
 "#;
 
-/// Switches are cut in their order into parts of nearly equal size, hosts go with their switch; partitions look ahead by the least latency
-/// between them.
+/// Switches are cut in their order into parts of nearly equal size, hosts go with their switch; partitions reach each other by the least
+/// latency between them.
 #[test]
 fn partitions_are_of_nearly_equal_size() {
     for (wanted, sizes, lookahead) in [
@@ -45,7 +45,7 @@ fn partitions_are_of_nearly_equal_size() {
         let hosts: Vec<usize> = engine.partitions.iter().map(|partition| partition.adapters.len()).collect();
         assert_eq!(switches, sizes, "{wanted}");
         assert_eq!(hosts, sizes, "{wanted}");
-        assert_eq!(engine.directory.lookahead, lookahead, "{wanted}");
+        assert_eq!(engine.directory.reach.latency, lookahead, "{wanted}");
         // Both ends of every direction know each other.
         for (number, partition) in engine.partitions.iter().enumerate() {
             for (port, sender) in partition.context.ports.senders.iter().enumerate() {
@@ -79,7 +79,7 @@ duration = "1 us"
     let sizes = |wanted: &str| {
         let engine = prepare(text, &[("run.partitions", wanted)]).engine(|| NullObserver);
         let switches = engine.partitions.iter().map(|partition| partition.switches.iter().count());
-        (switches.collect::<Vec<_>>(), engine.directory.lookahead)
+        (switches.collect::<Vec<_>>(), engine.directory.reach.latency)
     };
     let (halves, lookahead) = sizes("2");
     assert_eq!(lookahead, Time::ns(500), "{halves:?}");

@@ -1,4 +1,4 @@
-//! Partitions that advance in several processes, which exchange bytes. As in one process, windows are no longer than the least latency between
+//! Partitions that advance in several processes, which exchange bytes. As in one process, windows are no longer than the lookahead of
 //! partitions, so results are the same bits.
 //!
 //! Every process has the whole run, and makes the same calls on it in the same order. In [`Engine::advance`] each advances its own partitions, from the first
@@ -59,6 +59,16 @@ pub(super) struct Joined<B> {
 enum Last {
     Stopped,
     Failed,
+}
+
+/// What a process says at the end of a window, besides its letters.
+struct Said {
+    /// The earliest time at which it has something to do.
+    earliest: Time,
+    /// The lookahead of its partitions.
+    lookahead: Time,
+    /// Whether the run goes on.
+    goes_on: bool,
 }
 
 /// A letter in this process: partition and port that it is for.
@@ -173,8 +183,8 @@ impl<B: Observer> Team<'_, B> {
         let (mut end, mut windows, mut goes_on) = (Time::ZERO, 0, true);
         let mut earliest = self.next_time();
         loop {
-            let next = match self.meet(earliest, goes_on, end) {
-                Ok(next) => next,
+            let (next, lookahead) = match self.meet(earliest, goes_on, end) {
+                Ok(found) => found,
                 Err(Last::Stopped | Last::Failed) => return (end, Advance::Stopped),
             };
             if next >= until {
@@ -182,12 +192,12 @@ impl<B: Observer> Team<'_, B> {
                 let own = self.next_time();
                 let goes_on = self.processes.rank() > 0 || look(until, &self.totals());
                 let idle = match self.meet(own, goes_on, until) {
-                    Ok(next) => next == Time::MAX,
+                    Ok((next, _)) => next == Time::MAX,
                     Err(_) => return (until, Advance::Stopped),
                 };
                 return (until, if idle { Advance::Idle } else { Advance::Reached });
             }
-            end = until.min(next.saturating_add(self.directory.lookahead));
+            end = until.min(next.saturating_add(lookahead));
             windows += 1;
             self.exchanged.windows += 1;
             earliest = self.run(end).min(self.next_time());
@@ -230,16 +240,19 @@ impl<B: Observer> Team<'_, B> {
     }
 
     /// Exchanges the letters of a window that ended at `end`, and takes those for own partitions: in the order of their senders, as one process does.
-    /// Returns the earliest time at which there is something to do.
-    fn meet(&mut self, earliest: Time, goes_on: bool, end: Time) -> Result<Time, Last> {
+    /// Returns the earliest time at which there is something to do, and the lookahead of all partitions.
+    fn meet(&mut self, earliest: Time, goes_on: bool, end: Time) -> Result<(Time, Time), Last> {
         let (rank, count) = (self.processes.rank(), self.processes.count());
         self.letters.resize_with(count, Default::default);
+        let own = self.partitions[self.own.clone()].iter();
+        let lookahead = own.map(|partition| partition.lookahead(self.directory)).min().unwrap_or(Time::MAX);
         let messages: Vec<Vec<u8>> = self
             .letters
             .drain(..)
             .map(|(letters, number)| {
                 let mut writer = Writer::default();
                 earliest.save(&mut writer);
+                lookahead.save(&mut writer);
                 goes_on.save(&mut writer);
                 number.save(&mut writer);
                 writer.put(&finished(letters));
@@ -249,19 +262,21 @@ impl<B: Observer> Team<'_, B> {
         let others = messages.iter().enumerate().filter(|&(process, _)| process != rank);
         self.exchanged.letters += others.map(|(_, message)| message.len() as u64).sum::<u64>();
         let received = self.processes.exchange(messages).ok_or(Last::Failed)?;
-        let (mut next, mut all_go_on) = (Time::MAX, true);
+        let (mut next, mut least, mut all_go_on) = (Time::MAX, Time::MAX, true);
         for (process, message) in received.iter().enumerate() {
-            let (earliest, goes_on) = self.take(process == rank, message, end).map_err(|_| Last::Failed)?;
-            next = next.min(earliest);
-            all_go_on &= goes_on;
+            let said = self.take(process == rank, message, end).map_err(|_| Last::Failed)?;
+            next = next.min(said.earliest);
+            least = least.min(said.lookahead);
+            all_go_on &= said.goes_on;
         }
-        if all_go_on { Ok(next) } else { Err(Last::Stopped) }
+        if all_go_on { Ok((next, least)) } else { Err(Last::Stopped) }
     }
 
-    /// Takes the letters of a process. Returns what it says besides: the earliest time at which it has something to do, and whether the run goes on.
-    fn take(&mut self, is_own: bool, message: &[u8], end: Time) -> Result<(Time, bool), Damaged> {
+    /// Takes the letters of a process. Returns what it says besides.
+    fn take(&mut self, is_own: bool, message: &[u8], end: Time) -> Result<Said, Damaged> {
         let mut reader = Reader::new(message);
-        let (earliest, goes_on) = (Time::read(&mut reader)?, bool::read(&mut reader)?);
+        let (earliest, lookahead) = (Time::read(&mut reader)?, Time::read(&mut reader)?);
+        let said = Said { earliest, lookahead, goes_on: bool::read(&mut reader)? };
         let number = u64::read(&mut reader)?;
         if is_own {
             for (to, port, mail) in self.kept.drain(..) {
@@ -275,7 +290,7 @@ impl<B: Observer> Team<'_, B> {
             partition.receive(mail, port, end);
         }
         reader.end()?;
-        Ok((earliest, goes_on))
+        Ok(said)
     }
 
     /// Counters of the partitions of this process, and of the others as of the last time at which states were shared.

@@ -188,7 +188,7 @@ fn the_caller_is_asked_and_may_stop() {
 fn packets_between_partitions_are_in_flight() {
     let mut engine = prepared(TWO, &[]).engine(|| NullObserver);
     engine.advance(Time::us(20), &mut |_, _| true);
-    let (mut with_mail, lookahead) = (0, engine.directory.lookahead);
+    let (mut with_mail, lookahead) = (0, engine.lookahead());
     for step in 1..100 {
         let end = Time::us(20).saturating_add(Time(lookahead.0 * step));
         engine.partitions[0].run(end, BUDGET);

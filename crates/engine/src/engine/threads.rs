@@ -1,5 +1,5 @@
-//! Partitions that advance in several threads, in the windows of [`fabricsim_exchange`]. As in one thread, windows are no longer than the least
-//! latency between partitions, which exchange what travels over links afterwards, so results are the same bits.
+//! Partitions that advance in several threads, in the windows of [`fabricsim_exchange`]. As in one thread, windows are no longer than the
+//! lookahead of partitions, which exchange what travels over links afterwards, so results are the same bits.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -50,7 +50,7 @@ pub struct Scaling {
     pub threads: usize,
     /// True if switches broadcast their loads, for which one thread does all.
     pub broadcasts: bool,
-    /// Least latency of a link between two partitions, the longest window; [`Time::MAX`] if there is none.
+    /// Length of the longest window from now on; [`Time::MAX`] if nothing travels between partitions.
     pub lookahead: Time,
     /// Events of a window, for each thread, from which on threads take part.
     pub worth: u64,
@@ -158,7 +158,7 @@ impl<B: Observer> Engine<B> {
             partitions: self.partitions.len(),
             threads: number,
             broadcasts: self.partitions[0].publish_at < Time::MAX,
-            lookahead: self.directory.lookahead,
+            lookahead: self.lookahead(),
             worth,
             windows,
             events,
@@ -177,8 +177,8 @@ impl<B: Observer> Engine<B> {
         let before: u64 = self.partitions.iter().map(Partition::events).sum();
         let (count, each) = (self.partitions.len(), self.partitions.len().div_ceil(self.threads.number));
         let threads = count.div_ceil(each);
-        let (directory, lookahead) = (&self.directory, self.directory.lookahead.0);
-        let exchange = Exchange::new(threads, count, lookahead, until.0);
+        let directory = &self.directory;
+        let exchange = Exchange::new(threads, count, until.0);
         let totals: Vec<_> = (0..threads).map(|_| Mutex::default()).collect();
         let totals = &totals;
         let exchange = &exchange;
@@ -226,6 +226,11 @@ impl<B: Observer> Windows for Worker<'_, B> {
     fn next_time(&mut self) -> u64 {
         let times = self.partitions.iter_mut().filter_map(|partition| partition.context.out.calendar.peek());
         times.min().unwrap_or(u64::MAX)
+    }
+
+    fn lookahead(&mut self) -> u64 {
+        let own = self.partitions.iter().map(|partition| partition.lookahead(self.directory));
+        own.min().map_or(u64::MAX, |time| time.0)
     }
 
     fn run(&mut self, end: u64, post: &mut Post<'_, Letter>) -> u64 {

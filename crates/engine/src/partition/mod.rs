@@ -23,6 +23,7 @@ use fabricsim_units::Time;
 use self::features::is_plain;
 pub(crate) use self::parts::Parts;
 use crate::adapter::{Adapter, ArrivalFilter};
+use crate::assembly::Directory;
 use crate::calendar::{Calendar, Event, Kind};
 use crate::failed::FailedPorts;
 use crate::mail::{CONTROL, HEAR, PartitionOutbox};
@@ -60,6 +61,9 @@ pub(crate) struct Partition<B> {
     pub(crate) has_optional_features: bool,
     /// True if there is nothing but [`PlainFeatures`] or, while routing is adaptive, [`AdaptiveFeatures`].
     is_plain: bool,
+    /// True if adapters have devices, which programs use.
+    #[state(fixed)]
+    has_devices: bool,
     /// Arrivals that are reported to adapters.
     #[state(fixed)]
     arrival_filter: ArrivalFilter,
@@ -106,7 +110,7 @@ impl<B: Observer> Partition<B> {
         rules: Rules,
         observer: B,
     ) -> Self {
-        let Parts { switches, adapters, owners, ports, switch_errors, p_keys } = parts;
+        let Parts { switches, mut adapters, owners, ports, switch_errors, p_keys } = parts;
         let transported = adapters.iter().any(Adapter::acknowledges);
         let arrival_filter = adapters.iter().map(Adapter::arrival_filter).max().unwrap_or_default();
         let has_admission_control = adapters.iter().any(|adapter| adapter.chain.admission.is_some());
@@ -125,6 +129,7 @@ impl<B: Observer> Partition<B> {
         Self {
             has_optional_features,
             is_plain,
+            has_devices: adapters.iter_mut().any(|adapter| adapter.device().is_some()),
             switches,
             adapters,
             owners,
@@ -135,6 +140,7 @@ impl<B: Observer> Partition<B> {
                 out: PartitionOutbox {
                     calendar: Calendar::new(step),
                     mail: Vec::new(),
+                    smallest: u32::MAX,
                     discarded: Vec::new(),
                 },
                 observer,
@@ -321,6 +327,15 @@ impl<B: Observer> Partition<B> {
             adapter.settle::<F, _, _, _>(&mut self.context);
             self.totals.injected += adapter.chain.sent - before;
         }
+    }
+
+    /// Time after an event before which it has no effect in another partition, as far as this one knows.
+    pub(crate) fn lookahead(&self, directory: &Directory) -> Time {
+        let reach = &directory.reach;
+        if !self.is_plain || self.has_optional_features || self.has_devices || self.publisher.is_some() {
+            return reach.latency;
+        }
+        reach.of_plain(self.context.out.smallest)
     }
 
     /// Events so far.

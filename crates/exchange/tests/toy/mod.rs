@@ -25,6 +25,8 @@ pub(crate) struct Toy {
     pub(crate) partitions: usize,
     /// The window after which this thread stops all.
     pub(crate) stops_after: u64,
+    /// True if its lookahead is not the same in each window.
+    pub(crate) varies: bool,
     /// Windows so far.
     pub(crate) window: u64,
     /// Partition, time and sender of each event handled, in order.
@@ -45,6 +47,7 @@ impl Toy {
             events: (first..first + count).map(events).collect(),
             partitions,
             stops_after: u64::MAX,
+            varies: false,
             window: 0,
             handled: Vec::new(),
             taken: Vec::new(),
@@ -73,6 +76,11 @@ impl Windows for Toy {
     fn next_time(&mut self) -> u64 {
         let times = self.events.iter().filter_map(|events| events.first());
         times.map(|(time, _)| *time).min().unwrap_or(u64::MAX)
+    }
+
+    fn lookahead(&mut self) -> u64 {
+        let of = |place| LOOKAHEAD - ((self.first + place) as u64 + self.window) % 3;
+        if self.varies { (0..self.events.len()).map(of).min().unwrap_or(LOOKAHEAD) } else { LOOKAHEAD }
     }
 
     fn run(&mut self, end: u64, post: &mut Post<'_, Letter>) -> u64 {
