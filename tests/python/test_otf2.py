@@ -13,7 +13,8 @@ from otf2_cases import NETWORK, Archive, archive, as_goal, otf2, replayed
 
 from fabricsim.errors import InputError
 from fabricsim.traces import Trace
-from fabricsim.traces.otf2 import _block, read_otf2
+from fabricsim.traces.otf2 import read_otf2
+from fabricsim.traces.otf2_events import _block
 
 pytestmark = pytest.mark.usefixtures("real")
 
@@ -223,9 +224,10 @@ def test_random_exchanges_arrive_as_they_were_recorded(tmp_path: Path) -> None:
         folder = tmp_path / str(case)
         folder.mkdir()
         path = archive(folder, count, fill)
-        replayed(path)
+        trace = Trace.read(path, "otf2")
+        assert trace.replay(NETWORK).is_complete
         for rank in range(count):
-            operations, *_ = Trace.read(path, "otf2").operations(rank)
+            operations, *_ = trace.operations(rank)
             received = [(peer, tag, size) for kind, peer, tag, size in operations if kind == 2]
             assert received == [(a, tag, size) for a, b, tag, size in messages if b == rank]
 

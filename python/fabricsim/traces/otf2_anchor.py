@@ -14,6 +14,10 @@ _BYTE_ORDERS = {0x42: "<", 0x23: ">"}
 _MAGIC = b"OTF2\0"
 _NUMBERS = "BBBBB QQ BB QQ"
 """Versions of anchor, trace and library; sizes of chunks; substrate, compression; locations, global definitions."""
+_BLOCK_OF_EVENTS = 12
+"""First byte of the size of chunks of events."""
+_LARGEST_BLOCK = 16 << 20
+"""Larger ones are refused by the package."""
 _FIRST_WITH_PROPERTIES = 2
 _UNCOMPRESSED = 1
 _LEAST_PROPERTY = 2
@@ -22,11 +26,14 @@ _LEAST_DEFINITION = 2
 """Bytes of the kind and the length of a definition."""
 
 
-def check_anchor(path: Path) -> None:
+def check_anchor(path: Path) -> int:
     """Checks the numbers in an anchor file.
 
     Args:
         path: the file.
+
+    Returns:
+        Bytes of the blocks in which the package reads events.
 
     Raises:
         InputError: a number cannot be right: it is larger than the archive has place for.
@@ -38,6 +45,8 @@ def check_anchor(path: Path) -> None:
     problem = _problem(path, content)
     if problem is not None:
         raise InputError(f"{path}: no OTF2 archive, or damaged: {problem}")
+    (block,) = struct.unpack_from(_BYTE_ORDERS[content[1]] + "Q", content, _BLOCK_OF_EVENTS)
+    return min(int(block), _LARGEST_BLOCK)
 
 
 def _problem(path: Path, content: bytes) -> str | None:
