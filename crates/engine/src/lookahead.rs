@@ -36,9 +36,9 @@ impl Reach {
         }
     }
 
-    /// The same where packets act no sooner than they may be sent on, and credits are those of blocks that have left. `smallest` are the bytes of
+    /// The same without optional features: packets act no sooner than they may be sent on, and credits are those of blocks that have left. `smallest` are the bytes of
     /// the smallest packet that has gone to another partition: a packet acts there after the window, so that its credits are those of a later one.
-    pub(crate) fn of_plain(&self, smallest: u32) -> Time {
+    pub(crate) fn of_common(&self, smallest: u32) -> Time {
         let block = self.byte_time.duration(smallest.min(self.unit));
         self.packet.min(self.credit.saturating_add(block))
     }
@@ -52,24 +52,27 @@ mod tests {
         let text = format!("topology.mesh.dimensions = [2]\nrun.duration = '1 us'\n{keys}");
         let experiment = fabricsim_spec::read(&text, "reach.toml", &[]).unwrap();
         // 1 ns and 0.5 ns.
-        let rates = ["8 Gb/s", "16 Gb/s"].map(|rate| rate.parse::<fabricsim_units::Rate>().unwrap().byte_time());
+        let rates =
+            ["8 Gb/s", "16 Gb/s"].map(|rate| rate.parse::<fabricsim_units::Rate>().unwrap().byte_time());
         Reach::new(&experiment, Time::ns(10), rates.into_iter())
     }
 
     #[test]
     fn the_first_of_a_packet_and_a_credit_counts() {
         let switch = |delay: &str| {
-            reach(&format!("switch = {{ router_delay = '{delay}', credit_delay = '3 ns', flow_control_unit = '64 B' }}"))
+            reach(&format!(
+                "switch = {{ router_delay = '{delay}', credit_delay = '3 ns', flow_control_unit = '64 B' }}"
+            ))
         };
         assert_eq!(switch("20 ns").latency, Time::ns(10));
-        assert_eq!(switch("20 ns").of_plain(u32::MAX), Time::ns(30), "the packet");
-        assert_eq!(switch("80 ns").of_plain(u32::MAX), Time::ns(45), "a block of 64 B on the fastest link");
-        assert_eq!(switch("80 ns").of_plain(6), Time::ns(16), "a packet smaller than a block");
+        assert_eq!(switch("20 ns").of_common(u32::MAX), Time::ns(30), "the packet");
+        assert_eq!(switch("80 ns").of_common(u32::MAX), Time::ns(45), "a block of 64 B on the fastest link");
+        assert_eq!(switch("80 ns").of_common(6), Time::ns(16), "a packet smaller than a block");
     }
 
     #[test]
     fn partitions_without_links_between_them_go_on_for_ever() {
         let reach = Reach { latency: Time::MAX, packet: Time::MAX, credit: Time::MAX, ..reach("") };
-        assert_eq!(reach.of_plain(1), Time::MAX);
+        assert_eq!(reach.of_common(1), Time::MAX);
     }
 }

@@ -1,7 +1,6 @@
 //! The number of partitions and threads of a run.
 
 use fabricsim_routing::RoutingFunction;
-use fabricsim_spec::{CongestionAlgorithm, CreditReturn, Switching};
 use fabricsim_topology::Node;
 use fabricsim_units::Time;
 
@@ -68,7 +67,8 @@ impl Division {
 
 /// Estimated events of a window with this number of partitions.
 fn expected_events(assembly: &Assembly<'_>, partitions: u32) -> f64 {
-    let window = expected_window(assembly, Cut::new(assembly.graph, partitions).least_latency(assembly.graph));
+    let window =
+        expected_window(assembly, Cut::new(assembly.graph, partitions).least_latency(assembly.graph));
     events_per_second(assembly) * window.as_secs_f64()
 }
 
@@ -77,15 +77,11 @@ fn expected_window(assembly: &Assembly<'_>, latency: Time) -> Time {
     let Assembly { experiment, graph, streams, devices, .. } = assembly;
     let byte_times = graph.links.iter().map(|link| link.parameters.rate.byte_time());
     let reach = Reach::new(experiment, latency, byte_times);
-    let may_be_plain = devices.is_empty()
-        && experiment.congestion_control.algorithm == CongestionAlgorithm::None
-        && experiment.switch.switching == Switching::CutThrough
-        && experiment.switch.credit_return == CreditReturn::Block;
-    if !may_be_plain {
+    if !devices.is_empty() {
         return latency;
     }
     let smallest = streams.iter().map(|stream| stream.mean_bytes).fold(f64::from(u32::MAX), f64::min);
-    reach.of_plain(smallest as u32)
+    reach.of_common(smallest as u32)
 }
 
 /// The same of a window as long as the longest link between switches, which no cut exceeds.

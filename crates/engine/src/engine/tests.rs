@@ -157,7 +157,7 @@ fn lanes_belong_to_the_class_that_begins_before_them() {
 /// The caller is asked after each 1000 windows of several partitions, and every few hundred thousand events of one; it can stop the run.
 #[test]
 fn the_caller_is_asked_and_may_stop() {
-    // Partitions look ahead by 50 ns: a window.
+    // A window is 114 ns: 50 ns, and a block of 64 ns.
     let mut engine = prepared(TWO, &[]).engine(|| NullObserver);
     let mut asked = Vec::new();
     let mut ask = |now: Time, _: &Totals| {
@@ -167,8 +167,8 @@ fn the_caller_is_asked_and_may_stop() {
     assert_eq!(engine.advance(Time::us(40), &mut ask), Advance::Reached);
     assert_eq!(engine.advance(Time::ms(10), &mut ask), Advance::Stopped);
     assert_eq!((asked.len(), engine.now()), (5, asked[4]));
-    assert!(asked.windows(2).all(|pair| pair[1].0 - pair[0].0 >= Time::us(50).0), "{asked:?}");
-    assert!(asked[0] > Time::us(50) && asked[4] < Time::us(400), "{asked:?}");
+    assert!(asked.windows(2).all(|pair| pair[1].0 - pair[0].0 >= Time::us(110).0), "{asked:?}");
+    assert!(asked[0] > Time::us(110) && asked[4] < Time::us(800), "{asked:?}");
     // In one partition.
     let mut engine = prepared(TWO, &[("run.partitions", "1")]).engine(|| NullObserver);
     assert_eq!(engine.advance(Time::us(100), &mut |_, _| false), Advance::Reached);
@@ -238,7 +238,7 @@ fn threads_take_part_as_soon_as_windows_have_held_enough() {
     engine.advance(Time::us(400), &mut |_, _| true);
     let found = engine.scaling();
     assert_eq!((found.asked, found.partitions, found.threads), (2, 2, 2));
-    assert_eq!(found.lookahead, Time::us(5));
+    assert_eq!(found.lookahead, Time::ns(5064), "the latency, and a block of 64 B");
     assert!(found.windows < 100 && found.events > 200 * found.windows, "{found:?}");
     assert!(found.shared > 0.8 && (0.5..0.6).contains(&found.busiest), "{found:?}");
     // Windows of 50 ns hold fewer events than are worth it, and so does a call of `advance`.
@@ -261,4 +261,26 @@ fn cores_are_used_where_that_clearly_pays() {
         assert_eq!((found.threads, found.partitions), (threads, threads), "{latency}, {cores} cores");
     }
     assert_eq!(mesh("5 us", 8, Some("1")).scaling().asked, 1);
+}
+
+/// The longest window is the time after which a packet may be sent on, or a credit be used; of packets smaller than a block the credit comes sooner.
+#[test]
+fn windows_count_router_delays_and_blocks() {
+    let text = TWO.replace("virtual_lanes = 2", "virtual_lanes = 2\nrouter_delay = \"100 ns\"");
+    let text = &text[..text.find("[[traffic]]").unwrap()];
+    let lookahead = |keys: &[(&str, &str)], message: &str| {
+        let run = "[run]\nduration = '1 s'\npartitions = 2";
+        let traffic = format!("[[traffic]]\npattern = 'uniform'\nload = 0.5\nmessage = '{message}'");
+        let mut engine = prepared(&format!("{text}{traffic}\n{run}"), keys).engine(|| NullObserver);
+        let before = engine.lookahead();
+        engine.advance(Time::us(20), &mut |_, _| true);
+        (before, engine.lookahead())
+    };
+    let both = |time| (Time::ns(time), Time::ns(time));
+    // A block is 64 B, 64 ns.
+    assert_eq!(lookahead(&[], "128 B"), both(114));
+    assert_eq!(lookahead(&[("switch.credit_delay", "100 ns")], "128 B"), both(150));
+    assert_eq!(lookahead(&[], "6 B"), (Time::ns(114), Time::ns(56)));
+    // Optional features are not looked at one by one.
+    assert_eq!(lookahead(&[("switch.head_delay", "1 ns")], "128 B"), both(50));
 }

@@ -332,10 +332,10 @@ impl<B: Observer> Partition<B> {
     /// Time after an event before which it has no effect in another partition, as far as this one knows.
     pub(crate) fn lookahead(&self, directory: &Directory) -> Time {
         let reach = &directory.reach;
-        if !self.is_plain || self.has_optional_features || self.has_devices || self.publisher.is_some() {
+        if self.has_optional_features || self.has_devices || self.publisher.is_some() {
             return reach.latency;
         }
-        reach.of_plain(self.context.out.smallest)
+        reach.of_common(self.context.out.smallest)
     }
 
     /// Events so far.
