@@ -1,5 +1,7 @@
 //! From graph, routing and workload to partitions with ports, switches and hosts.
 
+mod bisect;
+mod cut;
 mod parts;
 mod places;
 mod ports;
@@ -33,9 +35,10 @@ use crate::p_keys::PKeys;
 use crate::partition::{Owner, Partition, Parts};
 use crate::switch_errors::SwitchErrors;
 
+use cut::Cut;
 pub(crate) use parts::Division;
 pub(crate) use places::Directory;
-use places::{Cut, PortPlan, numbered, places};
+use places::{PortPlan, numbered, places};
 use ports::ports;
 
 /// Everything that a run is assembled from.
@@ -66,11 +69,12 @@ pub(crate) fn assemble<B: Observer>(
     assembly: Assembly<'_>,
     mut observer: impl FnMut() -> B,
 ) -> (Vec<Partition<B>>, Directory, Division) {
-    let division = Division::new(&assembly);
+    let weights = parts::weights(&assembly);
+    let division = Division::new(&assembly, &weights);
     let Assembly {
         experiment, graph, router, multicast, sources, streams, devices, partitions: keys, ..
     } = assembly;
-    let cut = Cut::new(graph, division.partitions);
+    let cut = Cut::new(graph, division.partitions, &weights);
     let places = places(graph, &cut);
     let directory = places::directory(experiment, graph, &cut, &places);
     let rules = rules(experiment, &router);

@@ -1,11 +1,11 @@
 //! The number of partitions and threads of a run.
 
 use fabricsim_routing::RoutingFunction;
-use fabricsim_topology::Node;
-use fabricsim_units::Time;
+use fabricsim_topology::{Node, SwitchNode};
+use fabricsim_units::{HostId, Time};
 
 use super::Assembly;
-use super::places::Cut;
+use super::cut::Cut;
 use crate::lookahead::Reach;
 
 /// Events of a packet, about: four hops, and a wake-up for most of them.
@@ -29,7 +29,7 @@ pub(crate) struct Division {
 
 impl Division {
     /// As many partitions as the experiment gives, and at least as many as threads, unless windows would hold too few events for these.
-    pub(super) fn new(assembly: &Assembly<'_>) -> Self {
+    pub(super) fn new(assembly: &Assembly<'_>, weights: &[u64]) -> Self {
         let run = &assembly.experiment.run;
         let with = |threads: u32, worth| Self { partitions: run.partitions.max(threads), threads, worth };
         if assembly.processes > 1 {
@@ -41,7 +41,8 @@ impl Division {
         }
         let holds = |of: &Self| {
             of.partitions == run.partitions
-                || expected_events(assembly, of.partitions) >= of.worth as f64 * f64::from(of.threads)
+                || expected_events(assembly, of.partitions, weights)
+                    >= of.worth as f64 * f64::from(of.threads)
         };
         if let Some(threads) = run.threads {
             let asked = with(threads, WORTH);
@@ -54,7 +55,8 @@ impl Division {
         let mut threads = if may_pay { assembly.cores } else { 1 };
         while threads > 1 {
             let several = with(threads, CLEARLY_WORTH);
-            let enough = (expected_events(assembly, several.partitions) / several.worth as f64) as u32;
+            let enough =
+                (expected_events(assembly, several.partitions, weights) / several.worth as f64) as u32;
             if enough >= threads {
                 return several;
             }
@@ -66,9 +68,11 @@ impl Division {
 }
 
 /// Estimated events of a window with this number of partitions.
-fn expected_events(assembly: &Assembly<'_>, partitions: u32) -> f64 {
-    let window =
-        expected_window(assembly, Cut::new(assembly.graph, partitions).least_latency(assembly.graph));
+fn expected_events(assembly: &Assembly<'_>, partitions: u32, weights: &[u64]) -> f64 {
+    let window = expected_window(
+        assembly,
+        Cut::new(assembly.graph, partitions, weights).least_latency(assembly.graph),
+    );
     events_per_second(assembly) * window.as_secs_f64()
 }
 
@@ -93,18 +97,46 @@ fn most_events(assembly: &Assembly<'_>) -> f64 {
     events_per_second(assembly) * expected_window(assembly, longest).as_secs_f64()
 }
 
-/// Estimated events by the load that sources offer. Jobs, closed loops and programs count with the rates of their links.
-fn events_per_second(assembly: &Assembly<'_>) -> f64 {
-    let Assembly { experiment, graph, sources, streams, devices, .. } = assembly;
-    let loads = sources.iter().zip(&graph.hosts).map(|(source, host)| {
-        let load = if source.is_closed() { 1.0 } else { source.nominal_load().min(1.0) };
-        load * graph.links[host.link.index()].parameters.rate.bits_per_second() as f64
-    });
-    let of_programs = devices.iter().map(|&(host, _)| {
+/// Estimated bits per second that each host offers, by host. Jobs, closed loops and programs count with the rates of their links.
+fn offered(assembly: &Assembly<'_>) -> Vec<f64> {
+    let Assembly { graph, sources, devices, .. } = assembly;
+    let rate = |host: HostId| {
         let link = graph.hosts[host.index()].link;
         graph.links[link.index()].parameters.rate.bits_per_second() as f64
+    };
+    let loads = sources.iter().enumerate().map(|(host, source)| {
+        let load = if source.is_closed() { 1.0 } else { source.nominal_load().min(1.0) };
+        load * rate(HostId(host as u32))
     });
-    let bits_per_second: f64 = loads.chain(of_programs).sum();
+    let mut loads: Vec<f64> = loads.collect();
+    devices.iter().for_each(|&(host, _)| loads[host.index()] += rate(host));
+    loads
+}
+
+/// What each switch weighs when the network is divided: as its hosts offer, and a tenth of the mean besides, for packets that pass. One without hosts weighs
+/// half as much as the mean of those that have some, for each port: it has no events of hosts.
+pub(super) fn weights(assembly: &Assembly<'_>) -> Vec<u64> {
+    let graph = assembly.graph;
+    let mut loads = vec![None; graph.switches.len()];
+    for (host, load) in graph.hosts.iter().zip(offered(assembly)) {
+        *loads[host.switch.index()].get_or_insert(0.0) += load;
+    }
+    let with_hosts = loads.iter().zip(&graph.switches).filter_map(|(load, switch)| load.zip(Some(switch)));
+    let number = with_hosts.clone().count().max(1) as f64;
+    let mean = with_hosts.clone().map(|(load, _)| load).sum::<f64>() / number;
+    let ports = with_hosts.map(|(_, switch)| switch.ports.len()).sum::<usize>() as f64 / number;
+    let weight = |(load, switch): (Option<f64>, &SwitchNode)| match load {
+        Some(load) if mean > 0.0 => (1000.0 * load / mean) as u64 + 100,
+        Some(_) => 1100,
+        None => (550.0 * switch.ports.len() as f64 / ports.max(1.0)) as u64 + 1,
+    };
+    loads.into_iter().zip(&graph.switches).map(weight).collect()
+}
+
+/// Estimated events by the load that sources offer.
+fn events_per_second(assembly: &Assembly<'_>) -> f64 {
+    let Assembly { experiment, streams, .. } = assembly;
+    let bits_per_second: f64 = offered(assembly).into_iter().sum();
     let mtu = experiment.host.mtu.get() as f64;
     let bytes = streams.iter().map(|stream| stream.mean_bytes).fold(mtu, f64::min).max(1.0);
     bits_per_second / (8.0 * bytes) * EVENTS_OF_A_PACKET

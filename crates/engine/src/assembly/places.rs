@@ -1,12 +1,10 @@
 //! The places of switches, hosts and their ports in partitions.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use fabricsim_spec::Experiment;
-use fabricsim_topology::{Graph, Link, Node};
-use fabricsim_units::{HostId, LinkId, PortNo, SwitchId, Time};
+use fabricsim_topology::{Graph, Node};
+use fabricsim_units::{HostId, LinkId, PortNo, SwitchId};
 
+use super::cut::Cut;
 use crate::lookahead::Reach;
 
 /// Partition and port at which each direction of a link starts and ends.
@@ -16,79 +14,6 @@ pub(crate) struct Directory {
     pub(crate) receiver: Vec<(u16, u32)>,
     /// How soon partitions act on each other.
     pub(crate) reach: Reach,
-}
-
-/// Cuts the switches, in order of number, into parts of nearly equal size; hosts go with their switch.
-///
-/// A cut is moved by up to an eighth of a part to where the links that it cuts are longest: partitions advance in windows of the least latency
-/// between them. Groups of a dragonfly stay whole so.
-pub(super) struct Cut {
-    /// Number of the first switch of each part but the first.
-    firsts: Vec<usize>,
-}
-
-impl Cut {
-    pub(super) fn new(graph: &Graph, wanted: u32) -> Self {
-        let switches = graph.switches.len();
-        let count = (wanted.max(1) as usize).min(switches.max(1));
-        let reach = switches / (8 * count);
-        let latencies = if reach == 0 || count == 1 { Vec::new() } else { cut_latencies(graph) };
-        let first = |part: usize| {
-            let even = (part * switches).div_ceil(count);
-            let near = even - reach..=even + reach;
-            let best = |&at: &usize| (latencies.get(at).copied(), Reverse(at.abs_diff(even)));
-            near.max_by_key(best).unwrap_or(even)
-        };
-        Self { firsts: (1..count).map(first).collect() }
-    }
-
-    /// Number of parts.
-    pub(super) fn count(&self) -> usize {
-        self.firsts.len() + 1
-    }
-
-    fn of(&self, switch: SwitchId) -> usize {
-        self.firsts.partition_point(|&first| first <= switch.index())
-    }
-
-    /// Least latency of a link between two parts; [`Time::MAX`] if there is none.
-    pub(super) fn least_latency(&self, graph: &Graph) -> Time {
-        let is_cut = |link: &&Link| self.of_node(graph, link.a.node) != self.of_node(graph, link.b.node);
-        let latencies = graph.links.iter().filter(is_cut).map(|link| link.parameters.latency);
-        latencies.min().unwrap_or(Time::MAX)
-    }
-
-    fn of_node(&self, graph: &Graph, node: Node) -> usize {
-        match node {
-            Node::Switch(switch) => self.of(switch),
-            Node::Host(host) => self.of(graph.hosts[host.index()].switch),
-        }
-    }
-}
-
-/// For each switch the least latency of the links between it or later ones and those before.
-fn cut_latencies(graph: &Graph) -> Vec<Time> {
-    let between = graph.links.iter().filter_map(|link| match (link.a.node, link.b.node) {
-        (Node::Switch(a), Node::Switch(b)) => {
-            let (a, b) = (a.index(), b.index());
-            Some((a.min(b), a.max(b), link.parameters.latency))
-        }
-        _ => None,
-    });
-    let mut links: Vec<_> = between.collect();
-    links.sort_unstable_by_key(|&(first, ..)| Reverse(first));
-    let mut open = BinaryHeap::new();
-    (0..graph.switches.len())
-        .map(|at| {
-            while let Some((_, last, latency)) = links.pop_if(|&mut (first, ..)| first < at) {
-                open.push(Reverse((latency, last)));
-            }
-            while open.peek().is_some_and(|&Reverse((_, last))| last < at) {
-                open.pop();
-            }
-            open.peek().map_or(Time::MAX, |&Reverse((latency, _))| latency)
-        })
-        .collect()
 }
 
 /// A port to build: its entity, and the link behind it.

@@ -1,6 +1,6 @@
 //! Tables of congestion trees, of flows in them, and of the time of outlets in them.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use fabricsim_model::{Data, Table};
 use fabricsim_units::HostId;
@@ -24,10 +24,17 @@ impl Trees {
         let (Some(Data::Text(names)), Some(Data::Whole(lanes))) = (column("link"), column("lane")) else {
             return;
         };
-        let numbers: BTreeMap<&str, usize> =
+        let numbers: HashMap<&str, usize> =
             ports.iter().enumerate().map(|(port, name)| (name.as_str(), port)).collect();
-        let place = |(name, &lane): (&String, &i64)| numbers[name.as_str()] * self.lanes + lane as usize;
-        let places: Vec<usize> = names.iter().zip(lanes).map(place).collect();
+        // The lanes of a link follow each other.
+        let mut last = ("", 0);
+        let mut places = Vec::with_capacity(names.len());
+        for (name, &lane) in names.iter().zip(lanes) {
+            if last.0 != name {
+                last = (name, numbers[name.as_str()]);
+            }
+            places.push(last.1 * self.lanes + lane as usize);
+        }
         let fraction = |state: usize| {
             let of = |&place: &usize| self.ns(self.states.of(place)[state]) / self.ns(self.measured);
             places.iter().map(of).collect::<Vec<f64>>()
