@@ -1,6 +1,7 @@
 //! Partitions that advance in several threads, in the windows of [`fabricsim_exchange`]. As in one thread, windows are no longer than the
 //! lookahead of partitions, which exchange what travels over links afterwards, so results are the same bits.
 
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fabricsim_exchange::{End, Exchange, Post, Stop, Windows};
@@ -148,10 +149,10 @@ impl<B: Observer> Engine<B> {
     /// How the run is divided, and what threads have done so far.
     pub fn scaling(&self) -> Scaling {
         let Threads { asked, number, worth, windows, shared, .. } = self.threads;
-        let each = self.partitions.len().div_ceil(number);
         let events_of = |of: &[Partition<B>]| of.iter().map(Partition::events).sum::<u64>();
         let events = events_of(&self.partitions);
-        let busiest = self.partitions.chunks(each).map(events_of).max().unwrap_or_default();
+        let of_threads = self.shares().into_iter().map(|share| events_of(&self.partitions[share]));
+        let busiest = of_threads.max().unwrap_or_default();
         let part = |of: u64| of as f64 / events.max(1) as f64;
         Scaling {
             asked,
@@ -168,6 +169,12 @@ impl<B: Observer> Engine<B> {
         }
     }
 
+    /// The partitions of each thread: as many as make its share of the events so far.
+    fn shares(&self) -> Vec<Range<usize>> {
+        let events: Vec<u64> = self.partitions.iter().map(Partition::events).collect();
+        shares(&events, self.threads.number)
+    }
+
     /// [`Engine::advance`] by several threads. The caller's is one of them.
     pub(super) fn advance_in_threads(
         &mut self,
@@ -175,17 +182,25 @@ impl<B: Observer> Engine<B> {
         look: &mut dyn FnMut(Time, &Totals) -> bool,
     ) -> Advance {
         let before: u64 = self.partitions.iter().map(Partition::events).sum();
-        let (count, each) = (self.partitions.len(), self.partitions.len().div_ceil(self.threads.number));
-        let threads = count.div_ceil(each);
+        let (count, shares) = (self.partitions.len(), self.shares());
+        let threads = shares.len();
         let directory = &self.directory;
         let exchange = Exchange::new(threads, count, until.0);
         let totals: Vec<_> = (0..threads).map(|_| Mutex::default()).collect();
         let totals = &totals;
         let exchange = &exchange;
-        let mut parts = self.partitions.chunks_mut(each).enumerate();
+        let mut rest = &mut *self.partitions;
+        let parts: Vec<_> = shares
+            .iter()
+            .map(|share| {
+                let (own, others) = std::mem::take(&mut rest).split_at_mut(share.len());
+                rest = others;
+                (share.start, own)
+            })
+            .collect();
+        let mut parts = parts.into_iter().enumerate();
         let own = parts.next();
-        let work = |(number, partitions), look| {
-            let first = number * each;
+        let work = |(number, (first, partitions)), look| {
             Worker { number, first, partitions, directory, totals, look, looked_at: 0 }.work(exchange)
         };
         let end = std::thread::scope(|scope| {
@@ -205,6 +220,25 @@ impl<B: Observer> Engine<B> {
             End { .. } => Advance::Reached,
         }
     }
+}
+
+/// Contiguous shares of partitions that have had this number of events each, of nearly equal sums: at most `threads`, each of a partition at least.
+fn shares(events: &[u64], threads: usize) -> Vec<Range<usize>> {
+    let weight = |&events: &u64| u128::from(events) + 1;
+    let total: u128 = events.iter().map(weight).sum();
+    let mut shares: Vec<Range<usize>> = Vec::new();
+    let (mut sum, mut last) = (0, None);
+    for (place, events) in events.iter().enumerate() {
+        // The thread of its middle.
+        let thread = (2 * sum + weight(events)) * threads as u128 / (2 * total);
+        sum += weight(events);
+        match shares.last_mut() {
+            Some(share) if last == Some(thread) => share.end = place + 1,
+            _ => shares.push(place..place + 1),
+        }
+        last = Some(thread);
+    }
+    shares
 }
 
 impl<B: Observer> Worker<'_, B> {
@@ -271,4 +305,20 @@ impl<B: Observer> Windows for Worker<'_, B> {
 /// What is locked is as good after a panic as before: the run ends with it.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shares;
+
+    #[test]
+    fn threads_have_nearly_equal_shares_of_the_events() {
+        assert_eq!(shares(&[0; 4], 2), [0..2, 2..4]);
+        assert_eq!(shares(&[0; 7], 3), [0..2, 2..5, 5..7]);
+        assert_eq!(shares(&[900, 100, 100, 100, 100, 100], 2), [0..1, 1..6]);
+        assert_eq!(shares(&[10, 10, 10, 10, 10, 500, 500], 2), [0..6, 6..7]);
+        assert_eq!(shares(&[90, 10], 2), [0..1, 1..2]);
+        assert_eq!(shares(&[u64::MAX, 0, u64::MAX], 7).len(), 3, "a partition is not divided");
+        assert_eq!(shares(&[5], 1), [0..1]);
+    }
 }

@@ -1,6 +1,6 @@
 //! Tables of congestion trees, of flows in them, and of the time of outlets in them.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use fabricsim_model::{Data, Table};
 use fabricsim_units::HostId;
@@ -24,7 +24,7 @@ impl Trees {
         let (Some(Data::Text(names)), Some(Data::Whole(lanes))) = (column("link"), column("lane")) else {
             return;
         };
-        let numbers: HashMap<&str, usize> =
+        let numbers: BTreeMap<&str, usize> =
             ports.iter().enumerate().map(|(port, name)| (name.as_str(), port)).collect();
         // The lanes of a link follow each other.
         let mut last = ("", 0);
