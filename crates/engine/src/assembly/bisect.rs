@@ -29,7 +29,9 @@ pub(super) fn divide(graph: &Graph, count: usize, weights: &[u64]) -> Vec<u16> {
     let mut open = vec![((0..weights.len() as u32).collect::<Vec<_>>(), 0..count)];
     while let Some((members, range)) = open.pop() {
         if range.len() == 1 {
-            members.iter().for_each(|&member| parts[member as usize] = range.start as u16);
+            for member in members {
+                parts[member as usize] = range.start as u16;
+            }
             continue;
         }
         let middle = range.start + range.len() / 2;
@@ -90,7 +92,9 @@ impl<'a> Halves<'a> {
         middle: usize,
     ) -> Self {
         let mut side = vec![Side::Outside; links.len()];
-        members.iter().for_each(|&member| side[member as usize] = Side::Second);
+        for &member in members {
+            side[member as usize] = Side::Second;
+        }
         let total: u64 = members.iter().map(|&member| weights[member as usize]).sum();
         let (first, second) = (middle - parts.start, parts.end - middle);
         let target = (u128::from(total) * first as u128 / parts.len() as u128) as u64;
@@ -123,7 +127,9 @@ impl<'a> Halves<'a> {
 
     /// All are in the second half again.
     fn begin(&mut self) {
-        self.members.iter().for_each(|&member| self.side[member as usize] = Side::Second);
+        for &member in self.members {
+            self.side[member as usize] = Side::Second;
+        }
         (self.weight, self.number) = (0, 0);
     }
 

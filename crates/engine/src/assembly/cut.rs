@@ -21,7 +21,7 @@ pub(super) struct Cut {
 }
 
 impl Cut {
-    /// As many parts as are wanted, if there are switches for them. `weights` are those of the switches.
+    /// This number of parts, or as many as there are switches. `weights` are those of the switches.
     pub(super) fn new(graph: &Graph, wanted: u32, weights: &[u64]) -> Self {
         let switches = graph.switches.len();
         let count = (wanted.max(1) as usize).min(switches.max(1));
