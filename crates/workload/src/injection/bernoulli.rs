@@ -1,4 +1,5 @@
 use crate::clock::Clock;
+use crate::injection::logarithms::Logarithms;
 use crate::injection::{InjectionInput, Process};
 use crate::{Problem, WorkloadError};
 
@@ -9,6 +10,7 @@ pub(crate) struct Bernoulli {
     slot: Clock,
     /// 1 / ln(1 - p), p the probability of a message in a slot.
     inverse: f64,
+    logarithms: Logarithms,
 }
 
 /// With a slot of the time of a message of mean size on the link, p is the load.
@@ -25,7 +27,7 @@ pub(super) fn new(context: &InjectionInput) -> Result<(Bernoulli, f64), Workload
         return Err(context.place.error(demand.key, Problem::Probability { probability: p, slot }));
     }
     let inverse = 1.0 / libm::log1p(-p.min(1.0));
-    Ok((Bernoulli { slot: Clock::from_ps(slot), inverse }, demand.load))
+    Ok((Bernoulli { slot: Clock::from_ps(slot), inverse, logarithms: Logarithms::new() }, demand.load))
 }
 
 impl Bernoulli {
@@ -44,7 +46,7 @@ impl Bernoulli {
     /// Slots without a message before one with a message: P(n or more) = (1 - p)^n.
     #[inline(always)]
     fn failures(&self, process: &mut Process) -> u64 {
-        (libm::log(process.random.unit()) * self.inverse) as u64
+        self.logarithms.whole_part(process.random.unit(), self.inverse)
     }
 }
 

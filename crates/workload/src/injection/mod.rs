@@ -5,6 +5,7 @@
 
 mod bernoulli;
 mod constant;
+mod logarithms;
 mod on_off;
 mod poisson;
 mod saturating;
