@@ -43,6 +43,10 @@ fn take<B: Observer>(engine: &Engine<B>, extent: Extent) -> Snapshot {
     for part in parts(engine) {
         part.append_to(&mut snapshot);
     }
+    // Switches of a part need not follow each other. The order of a switch's own queues stays.
+    if !snapshot.queues.is_sorted_by_key(|queue| queue.switch) {
+        snapshot.queues.sort_by_key(|queue| queue.switch);
+    }
     if extent == Extent::Everything {
         snapshot.lanes = ports::take(engine);
         snapshot.hosts = hosts::take(engine);
