@@ -82,7 +82,7 @@ run.duration = "1 us"
     assert_eq!(Cut::by_number(&other, 3, &equal(&other)).least_latency(&other), Time::ns(40));
 }
 
-/// With traffic in half of the network, each part has half of the traffic.
+/// With traffic in half of the network, each part has about half of the events.
 #[test]
 fn parts_have_equal_shares_of_the_traffic() {
     let text = r#"
@@ -111,7 +111,7 @@ partitions = 2
     };
     let (all, half) = (busiest(&hosts(0..8)), busiest(&hosts(0..4)));
     assert!((0.5..0.53).contains(&all), "{all}");
-    assert!(half < 0.65, "{half}: with halves by number one part would have all");
+    assert!(half < 0.58, "{half}: with halves by number one part would have all");
 }
 
 #[test]
