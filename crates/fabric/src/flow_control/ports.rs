@@ -24,8 +24,9 @@ pub struct FlowControl {
 
 #[derive(Clone, Copy, Debug, fabricsim_state::Value)]
 struct Port {
-    /// Longest time between two flow-control packets while there is something to repeat.
+    /// Longest time between two flow-control packets of a lane while there is something to repeat.
     refresh: Time,
+    /// Time of the last flow-control packet of any lane.
     sent_at: Time,
     schedule: ControlSchedule,
     /// True if all its flow-control packets are lost.
@@ -116,9 +117,10 @@ impl FlowControl {
     #[must_use]
     pub(crate) fn lose(&mut self, port: u32, lane: Vl, blocks: u32, now: Time) -> Option<Time> {
         let place = self.place(port, lane);
-        self.lanes[place].lost += blocks;
-        let Port { sent_at, refresh, .. } = self.ports[port as usize];
-        self.plan(port, sent_at + refresh, now)
+        let lane = &mut self.lanes[place];
+        lane.lost += blocks;
+        let at = lane.sent_at + self.ports[port as usize].refresh;
+        self.plan(port, at, now)
     }
 
     fn plan(&mut self, port: u32, at: Time, now: Time) -> Option<Time> {
@@ -196,11 +198,12 @@ impl FlowControl {
     /// The flow-control packet that a port sends now for a lane; none if there is nothing to announce.
     pub(super) fn announce(&mut self, port: u32, lane: Vl, now: Time) -> Option<Announcement> {
         let place = self.place(port, lane);
-        let Port { sent_at, refresh, .. } = self.ports[port as usize];
+        let refresh = self.ports[port as usize].refresh;
         let lane = &mut self.lanes[place];
         self.ramps.collect(&mut lane.space, now);
         let released = lane.space.free;
-        let repeats = (lane.repeated > 0 || lane.lost > 0) && now >= sent_at + refresh;
+        // Each lane has its own time: what others have to announce does not put it off.
+        let repeats = (lane.repeated > 0 || lane.lost > 0) && now >= lane.sent_at + refresh;
         if released == lane.repeated && !repeats {
             return None;
         }
@@ -237,7 +240,7 @@ impl FlowControl {
                 next = next.min(at.max(sent_at + self.period));
             }
             if lane.repeated > 0 || lane.lost > 0 {
-                next = next.min(sent_at + refresh);
+                next = next.min(lane.sent_at + refresh);
             }
         }
         if next == Time::MAX { None } else { self.plan(port, next, now) }

@@ -1,4 +1,4 @@
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use fabricsim_units::{ByteTime, Time, Vl};
 use proptest::prelude::*;
@@ -303,6 +303,54 @@ fn what_was_lost_is_announced_again() {
     assert_eq!(second.released, 2);
     flow.settle(1, Vl(0), &second, true);
     assert_eq!(flow.announce(1, Vl(0), again + Time::us(2)), None);
+}
+
+proptest! {
+    /// Blocks that leave are announced in the longest time between two flow-control packets at the latest, from the moment on at which these are not
+    /// lost any more, whatever the other lane has to announce.
+    #[test]
+    fn what_was_lost_is_announced_again_in_time(
+        releases in prop::collection::vec((0..2_u8, 1..400_u64), 1..60),
+        lost_for in 0..2_000_u64,
+    ) {
+        let (mut flow, lost_until) = (two_ports(), Time::ns(lost_for));
+        let (mut due, mut since) = (BTreeSet::new(), [Time::MAX; 2]);
+        let mut time = Time::ZERO;
+        let mut releases: VecDeque<_> = releases.into_iter().map(|(lane, gap)| {
+            time += Time::ns(gap);
+            (time, lane)
+        }).collect();
+        let end = time.max(lost_until) + Time::us(2);
+        loop {
+            let next = releases.front().map_or(end, |&(at, _)| at);
+            let now = due.first().map_or(next, |&at| next.min(at));
+            for lane in 0..2 {
+                let late = since[lane].max(lost_until).saturating_add(Time::us(1) + Time::ns(10));
+                prop_assert!(flow.unannounced(1, lane) == 0 || now <= late, "lane {lane} at {now}");
+            }
+            if now >= end {
+                break;
+            }
+            if due.remove(&now) {
+                if !flow.is_due(1, now) {
+                    continue;
+                }
+                let mut has_sent = false;
+                for lane in [Vl(0), Vl(1)] {
+                    let Some(found) = flow.announce(1, lane, now) else { continue };
+                    has_sent = true;
+                    flow.settle(1, lane, &found, now >= lost_until);
+                }
+                due.extend(flow.finish(1, has_sent, now));
+            } else if let Some((at, lane)) = releases.pop_front() {
+                if flow.unannounced(1, lane.into()) == 0 {
+                    since[usize::from(lane)] = at;
+                }
+                due.extend(flow.release(1, Vl(lane), two_blocks(at), now));
+            }
+        }
+        prop_assert_eq!([0, 1].map(|lane| flow.unannounced(1, lane)), [0, 0]);
+    }
 }
 
 #[test]
