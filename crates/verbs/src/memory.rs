@@ -289,6 +289,7 @@ impl Memory {
     }
 
     /// Number of remote WRITEs to watched regions so far.
+    #[inline]
     pub(crate) fn seen_writes(&self) -> u64 {
         self.seen_writes
     }

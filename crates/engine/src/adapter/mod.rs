@@ -190,7 +190,7 @@ impl Adapter {
             Protocol::Datagram(_) => 0,
             Protocol::Ordering(endpoint) => endpoint.progress(),
             Protocol::QueuePairs(endpoint) => endpoint.progress(),
-            Protocol::Verbs(endpoint) => endpoint.device.counters().progress,
+            Protocol::Verbs(endpoint) => endpoint.device.progress(),
         }
     }
 

@@ -19,11 +19,32 @@ pub(crate) struct VerbsEndpoint {
     pub(crate) device: Device,
     /// Stream of its packets, for measurement.
     stream: u16,
+    /// [`Device::changes`] when the device was noted last, and whether it is noted.
+    changes: u64,
+    is_noted: bool,
 }
 
 impl VerbsEndpoint {
     pub(crate) fn new(device: Device, stream: u16) -> Self {
-        Self { host: device.host(), device, stream }
+        Self { host: device.host(), device, stream, changes: 0, is_noted: false }
+    }
+
+    /// True if programs may have something to see, and the device is not noted: now it is.
+    #[inline]
+    pub(crate) fn note_changes(&mut self) -> bool {
+        let changes = self.device.changes();
+        std::mem::replace(&mut self.changes, changes) != changes && self.note()
+    }
+
+    /// True if the device was not noted: now it is.
+    #[inline]
+    pub(crate) fn note(&mut self) -> bool {
+        !std::mem::replace(&mut self.is_noted, true)
+    }
+
+    /// Programs have looked.
+    pub(crate) fn forget(&mut self) {
+        self.is_noted = false;
     }
 
     fn candidate_of(&self, (address, size): (AddressVector, PacketSize)) -> Candidate {
@@ -33,6 +54,8 @@ impl VerbsEndpoint {
         Candidate { destination, bytes, stream: Some(self.stream), path }
     }
 
+    /// Inlined, so that the packet is built where it goes.
+    #[inline(always)]
     fn outgoing(&self, sent: Outgoing, kind: PacketKind, now: Time) -> OutgoingPacket {
         let Outgoing { address, packet, is_retransmitted, content, wr_id } = sent;
         let destination = address.host;
@@ -86,6 +109,7 @@ impl Endpoint for VerbsEndpoint {
         true
     }
 
+    #[inline]
     fn answer(&self) -> Option<Candidate> {
         self.device.answer().map(|answer| self.candidate_of(answer))
     }
@@ -99,6 +123,7 @@ impl Endpoint for VerbsEndpoint {
         self.device.turns()
     }
 
+    #[inline]
     fn candidate(&self, turn: usize) -> Option<Candidate> {
         self.device.candidate(turn).map(|packet| self.candidate_of(packet))
     }
@@ -117,6 +142,7 @@ impl Endpoint for VerbsEndpoint {
         0
     }
 
+    #[inline]
     fn reported(&self, outgoing: &OutgoingPacket) -> Packet {
         let bytes = outgoing.transport.map_or(outgoing.packet.bytes, |transport| transport.payload);
         Packet { bytes, ..outgoing.packet }
@@ -133,7 +159,7 @@ impl Endpoint for VerbsEndpoint {
         else {
             return false;
         };
-        let before = self.device.counters().progress;
+        let before = self.device.progress();
         let data = (payload, extensions.content.as_deref());
         match group {
             None => {
@@ -147,14 +173,16 @@ impl Endpoint for VerbsEndpoint {
             }
             Some(group) => self.device.receive_copy((packet.source, group.get() - 1), &headers, data, now),
         }
-        if packet.kind == PacketKind::Data && self.device.counters().progress > before {
+        if packet.kind == PacketKind::Data && self.device.progress() > before {
             observer.delivered(now, &Packet { bytes: payload, ..*packet });
         }
         true
     }
 
     fn expire<B: Observer>(&mut self, now: Time, _observer: &mut B) {
-        self.device.expire(now);
+        if self.device.wake_at() <= now {
+            self.device.expire(now);
+        }
     }
 
     fn wake_at(&self) -> Time {

@@ -4,6 +4,7 @@ use fabricsim_fabric::Features;
 use fabricsim_model::{Observer, PacketKind};
 use fabricsim_units::{HostId, Time};
 
+use super::devices::note_changes;
 use super::{Owner, Partition};
 use crate::adapter::ArrivalFilter;
 use crate::totals::fingerprint;
@@ -88,6 +89,9 @@ impl<B: Observer> Partition<B> {
                 self.totals.lose(packet, cause);
                 false
             });
+            if self.has_devices {
+                note_changes(adapter, h, &mut self.noted);
+            }
             arena.release(index);
             if more {
                 self.unsettled_adapters.push(h);

@@ -2,6 +2,7 @@
 
 mod acceptance;
 mod admission;
+mod devices;
 mod failures;
 mod features;
 mod incoming;
@@ -20,6 +21,7 @@ use fabricsim_model::{ExtensionHeaders, Observer};
 use fabricsim_routing::{MulticastTables, Router, RoutingFunction};
 use fabricsim_units::Time;
 
+use self::devices::note_changes;
 use self::features::is_plain;
 pub(crate) use self::parts::Parts;
 use crate::adapter::{Adapter, ArrivalFilter};
@@ -64,6 +66,8 @@ pub(crate) struct Partition<B> {
     /// True if adapters have devices, which programs use.
     #[state(fixed)]
     has_devices: bool,
+    /// Adapters whose devices are noted: programs may have something to see there.
+    noted: Vec<u32>,
     /// Arrivals that are reported to adapters.
     #[state(fixed)]
     arrival_filter: ArrivalFilter,
@@ -130,6 +134,7 @@ impl<B: Observer> Partition<B> {
             has_optional_features,
             is_plain,
             has_devices: adapters.iter_mut().any(|adapter| adapter.device().is_some()),
+            noted: Vec::new(),
             switches,
             adapters,
             owners,
@@ -326,6 +331,9 @@ impl<B: Observer> Partition<B> {
             let before = adapter.chain.sent;
             adapter.settle::<F, _, _, _>(&mut self.context);
             self.totals.injected += adapter.chain.sent - before;
+            if self.has_devices {
+                note_changes(adapter, h, &mut self.noted);
+            }
         }
     }
 

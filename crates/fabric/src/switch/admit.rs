@@ -187,8 +187,10 @@ impl Switch {
             let only = context.routing.only_hop(self.id, in_port, lane, to);
             only.or_else(|| self.chosen_hop(context, at, 0, packet))
         } else {
-            let of_table = context.route_table.hop(self.id, in_port, lane, to);
-            of_table.or_else(|| context.routing.hop_by_coordinates(at, to))
+            match context.route_table.hop(self.id, in_port, lane, to) {
+                None => context.routing.hop_by_coordinates(at, to),
+                hop => hop,
+            }
         };
         let hop = match known {
             Some(hop) => hop,

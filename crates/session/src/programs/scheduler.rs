@@ -51,6 +51,10 @@ pub struct Scheduler {
     stale: Vec<usize>,
     /// The session has advanced since the times were computed.
     has_advanced: bool,
+    /// Hosts whose devices have changed, between calls.
+    changed: Vec<HostId>,
+    /// [`Scheduler::least_delay`], while no delay changes.
+    least_delay: Option<Time>,
     /// Programs that have ended.
     done: usize,
     /// Asynchronous events that programs have not taken, with the times from which they are visible.
@@ -217,14 +221,17 @@ impl Scheduler {
         }
         while let Some(number) = self.stale.pop() {
             let Entry { host, .. } = self.entries[number];
-            if let Some(device) = session.engine_mut().device(host) {
+            if let Some(device) = session.engine_mut().look_at_device(host) {
                 let costs = device.costs();
                 let delays = (costs.completion, costs.receive + costs.payload_write);
                 self.entries[number].delays = Some(delays);
                 self.entries[number].changes = device.changes();
                 self.collect_events(device, host, now);
             }
-            self.entries[number].delay = self.entries[number].least_delay();
+            let delay = self.entries[number].least_delay();
+            if std::mem::replace(&mut self.entries[number].delay, delay) != delay {
+                self.least_delay = None;
+            }
             let at = self.goes_on_at(session, number);
             self.entries[number].at = Some(at);
             self.order.insert((at, number));
@@ -233,24 +240,34 @@ impl Scheduler {
 
     /// Computes the times of programs that wait for something, after an advance: of those whose devices have changed. Few have.
     fn look_anew<B: Observer>(&mut self, session: &mut Session<B>) {
+        let mut changed = std::mem::take(&mut self.changed);
+        session.engine_mut().take_changed_devices(&mut changed);
+        for host in changed.drain(..) {
+            for place in 0..self.by_host.get(host.index()).map_or(0, Vec::len) {
+                self.look_at(session, self.by_host[host.index()][place]);
+            }
+        }
+        self.changed = changed;
+    }
+
+    /// Computes the time of a program that waits for something, if its device has changed.
+    fn look_at<B: Observer>(&mut self, session: &mut Session<B>, number: usize) {
+        let Entry { host, changes, at: Some(before), awaits: true, .. } = self.entries[number] else {
+            return;
+        };
         let now = session.now();
-        for number in 0..self.entries.len() {
-            let Entry { host, changes, at: Some(before), awaits: true, .. } = self.entries[number] else {
-                continue;
-            };
-            if let Some(device) = session.engine_mut().device(host) {
-                if device.changes() == changes {
-                    continue;
-                }
-                self.entries[number].changes = device.changes();
-                self.collect_events(device, host, now);
+        if let Some(device) = session.engine_mut().look_at_device(host) {
+            if device.changes() == changes {
+                return;
             }
-            let at = self.goes_on_at(session, number);
-            if at != before {
-                self.order.remove(&(before, number));
-                self.order.insert((at, number));
-                self.entries[number].at = Some(at);
-            }
+            self.entries[number].changes = device.changes();
+            self.collect_events(device, host, now);
+        }
+        let at = self.goes_on_at(session, number);
+        if at != before {
+            self.order.remove(&(before, number));
+            self.order.insert((at, number));
+            self.entries[number].at = Some(at);
         }
     }
 
@@ -264,7 +281,7 @@ impl Scheduler {
     /// Time at which the first of the things that a program waits for is visible, as far as it is known.
     fn visible<B: Observer>(&self, session: &mut Session<B>, number: usize) -> Option<Time> {
         let Entry { host, wait, .. } = &self.entries[number];
-        let device = session.engine_mut().device(*host)?;
+        let device = session.engine_mut().look_at_device(*host)?;
         let wake_up = device.costs().wake_up;
         let time = |awaited| match awaited {
             Awaited::Completion(cq) => device.next_completion(cq).ok()?,
@@ -283,8 +300,9 @@ impl Scheduler {
     }
 
     /// Shortest time from what a device does until a program sees it.
-    fn least_delay(&self) -> Time {
-        self.entries.iter().filter_map(|entry| entry.delay).min().unwrap_or_default().max(Time(1))
+    fn least_delay(&mut self) -> Time {
+        let delays = || self.entries.iter().filter_map(|entry| entry.delay);
+        *self.least_delay.get_or_insert_with(|| delays().min().unwrap_or_default().max(Time(1)))
     }
 }
 

@@ -215,6 +215,7 @@ impl Device {
 
     /// While this number is the same, nothing that programs wait for has come, but for what they do themselves. Most packets change nothing that a
     /// program sees. Asynchronous events and communication management are rare: with them each packet counts, in numbers of their own.
+    #[inline]
     pub fn changes(&self) -> u64 {
         if self.agent.is_none() && self.events.is_empty() {
             self.completed + self.memory.seen_writes()
@@ -242,6 +243,12 @@ impl Device {
     /// translations are missing stops those behind it. It is read [`Costs::receive`] before the one before it is placed.
     pub fn accepts_from(&self) -> Time {
         self.translations.placed_until().saturating_sub(self.costs.receive)
+    }
+
+    /// [`DeviceCounters::progress`].
+    #[inline]
+    pub fn progress(&self) -> u64 {
+        self.counters.progress
     }
 
     /// Its counters.

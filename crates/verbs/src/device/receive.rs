@@ -69,6 +69,7 @@ impl Device {
             });
         }
         while let Some(qp) = &mut self.qps[index as usize]
+            && !qp.deferred.is_empty()
             && !has_data_to_send(qp)
             && let Some(Deferred { headers, length, content }) = qp.deferred.pop_front()
         {

@@ -35,11 +35,13 @@ const LONGEST_STEP: Time = Time::ms(1);
 
 impl Device {
     /// Number of packets that take turns on the link: the next request of a queue pair, or the next data of a READ.
+    #[inline]
     pub fn turns(&self) -> usize {
         self.listed.len()
     }
 
     /// The packet of a turn, from 0 to [`Device::turns`] - 1: the first turn's is due first.
+    #[inline]
     pub fn candidate(&self, turn: usize) -> Option<(AddressVector, PacketSize)> {
         let &(index, side) = self.listed.get(turn)?;
         let qp = self.qps[index as usize].as_ref()?;
@@ -53,7 +55,8 @@ impl Device {
     /// Sends the packet of a turn.
     pub fn send(&mut self, turn: usize, now: Time) -> Option<Outgoing> {
         self.changes += 1;
-        match self.listed.remove(turn)? {
+        let listed = if turn == 0 { self.listed.pop_front() } else { self.listed.remove(turn) };
+        match listed? {
             (index, Side::Request) => self.send_request(index, now),
             (index, Side::Answer) => self.send_response(index, now),
         }
@@ -101,7 +104,15 @@ impl Device {
 
     /// The next answer without data, an acknowledgement or the result of an atomic operation; without one, the next datagram of communication management.
     /// It takes no turn.
+    #[inline]
     pub fn answer(&self) -> Option<(AddressVector, PacketSize)> {
+        if self.answering.is_empty() && self.agent.is_none() {
+            return None;
+        }
+        self.some_answer()
+    }
+
+    fn some_answer(&self) -> Option<(AddressVector, PacketSize)> {
         let Some(&index) = self.answering.front() else {
             return self.management_packet().map(|(address, packet)| (address, packet.size()));
         };
@@ -217,6 +228,7 @@ impl Device {
     }
 
     /// The earliest time at which [`Device::expire`] has something to do.
+    #[inline]
     pub fn wake_at(&self) -> Time {
         self.timers.next()
     }
@@ -317,7 +329,7 @@ impl Device {
             self.list_request(index);
         } else if let Some(qp) = &mut self.qps[index as usize] {
             qp.requests = Stage::Fetched;
-            self.timers.set(ready, (index, Timer::Request));
+            self.timers.set_next(ready, (index, Timer::Request));
         }
     }
 
@@ -341,7 +353,7 @@ impl Device {
             self.list_answer(index);
         } else if let Some(qp) = &mut self.qps[index as usize] {
             qp.answers = Stage::Fetched;
-            self.timers.set(ready, (index, Timer::Answer));
+            self.timers.set_next(ready, (index, Timer::Answer));
         }
     }
 

@@ -168,6 +168,7 @@ impl Endpoint for QueuePairEndpoint {
         0
     }
 
+    #[inline]
     fn reported(&self, outgoing: &OutgoingPacket) -> Packet {
         let bytes = outgoing.transport.map_or(outgoing.packet.bytes, |transport| transport.payload);
         Packet { bytes, ..outgoing.packet }
