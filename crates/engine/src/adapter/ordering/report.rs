@@ -91,7 +91,7 @@ pub fn warnings(prepared: &Prepared) -> Vec<String> {
         && !prepared.workload.streams.iter().any(|stream| takes_connections(stream.ordering))
     {
         warnings.push(
-            "transport.fast_from has no effect: no message is ordered with mode = \"ordered\" and exactly_once = false".to_owned(),
+            "transport.fast_from has no effect: it is for messages with mode = \"ordered\" and exactly_once = false, and there are none".to_owned(),
         );
     }
     warnings.extend(recurring_numbers(prepared));
