@@ -324,8 +324,8 @@ proptest! {
         loop {
             let next = releases.front().map_or(end, |&(at, _)| at);
             let now = due.first().map_or(next, |&at| next.min(at));
-            for lane in 0..2 {
-                let late = since[lane].max(lost_until).saturating_add(Time::us(1) + Time::ns(10));
+            for (lane, since) in since.iter().enumerate() {
+                let late = since.max(&lost_until).saturating_add(Time::us(1) + Time::ns(10));
                 prop_assert!(flow.unannounced(1, lane) == 0 || now <= late, "lane {lane} at {now}");
             }
             if now >= end {
