@@ -102,3 +102,29 @@ def test_a_full_completion_queue_is_an_asynchronous_event() -> None:
 
     run = v.run(None, {"H0": client, "H1": server})
     assert run.values["H0"] == ["IBV_EVENT_CQ_ERR", "IBV_EVENT_QP_FATAL"]
+
+
+def test_an_asynchronous_event_wakes_a_program_beside_one_that_waits_for_something_else() -> None:
+    def sleeper(ctx: v.Context) -> None:
+        side = open_side(ctx, sleeps=True)
+        v.connect(side.qp, "H0", (side.mr.buf, side.mr.rkey))
+        side.cq.req_notify()
+        assert side.channel is not None
+        side.channel.get_cq_event(side.cq)
+
+    def watcher(ctx: v.Context) -> None:
+        assert ctx.get_async_event().event_type == v.IBV_EVENT_QP_ACCESS_ERR
+
+    for both in ([sleeper, watcher], [watcher, sleeper]):
+        name = f"H1.{both.index(sleeper)}"
+
+        def client(ctx: v.Context, name: str = name) -> None:
+            side = open_side(ctx)
+            side.addr, rkey = v.connect(side.qp, name, None)
+            side.rkey = rkey + 12345
+            side.post(v.IBV_WR_RDMA_WRITE, 8)
+            side.cq.poll()
+
+        with pytest.raises(v.ProgramsBlockedError, match=f"{name} waits") as raised:
+            v.run(None, {"H0": client, "H1": both})
+        assert "get_async_event" not in str(raised.value)

@@ -242,27 +242,28 @@ impl Scheduler {
     fn look_anew<B: Observer>(&mut self, session: &mut Session<B>) {
         let mut changed = std::mem::take(&mut self.changed);
         session.engine_mut().take_changed_devices(&mut changed);
+        let now = session.now();
         for host in changed.drain(..) {
+            let Some(device) = session.engine_mut().look_at_device(host) else { continue };
+            // All programs of the host see the same, events included, which are collected once.
+            let changes = device.changes();
+            self.collect_events(device, host, now);
             for place in 0..self.by_host.get(host.index()).map_or(0, Vec::len) {
-                self.look_at(session, self.by_host[host.index()][place]);
+                self.look_at(session, self.by_host[host.index()][place], changes);
             }
         }
         self.changed = changed;
     }
 
-    /// Computes the time of a program that waits for something, if its device has changed.
-    fn look_at<B: Observer>(&mut self, session: &mut Session<B>, number: usize) {
-        let Entry { host, changes, at: Some(before), awaits: true, .. } = self.entries[number] else {
+    /// Computes the time of a program that waits for something, if its device has changed since: to `changes`.
+    fn look_at<B: Observer>(&mut self, session: &mut Session<B>, number: usize, changes: u64) {
+        let Entry { changes: seen, at: Some(before), awaits: true, .. } = self.entries[number] else {
             return;
         };
-        let now = session.now();
-        if let Some(device) = session.engine_mut().look_at_device(host) {
-            if device.changes() == changes {
-                return;
-            }
-            self.entries[number].changes = device.changes();
-            self.collect_events(device, host, now);
+        if seen == changes {
+            return;
         }
+        self.entries[number].changes = changes;
         let at = self.goes_on_at(session, number);
         if at != before {
             self.order.remove(&(before, number));
