@@ -306,27 +306,28 @@ fn what_was_lost_is_announced_again() {
 }
 
 proptest! {
-    /// Blocks that leave are announced in the longest time between two flow-control packets at the latest, from the moment on at which these are not
-    /// lost any more, whatever the other lane has to announce.
+    /// Blocks that leave, and data packets that are lost, are announced in the longest time between two flow-control packets at the latest, from the moment
+    /// on at which these are not lost any more, whatever the other lane has to announce.
     #[test]
     fn what_was_lost_is_announced_again_in_time(
-        releases in prop::collection::vec((0..2_u8, 1..400_u64), 1..60),
+        steps in prop::collection::vec((0..2_u8, 1..400_u64, prop::bool::weighted(0.2)), 1..60),
         lost_for in 0..2_000_u64,
     ) {
         let (mut flow, lost_until) = (two_ports(), Time::ns(lost_for));
         let (mut due, mut since) = (BTreeSet::new(), [Time::MAX; 2]);
         let mut time = Time::ZERO;
-        let mut releases: VecDeque<_> = releases.into_iter().map(|(lane, gap)| {
+        let mut steps: VecDeque<_> = steps.into_iter().map(|(lane, gap, is_loss)| {
             time += Time::ns(gap);
-            (time, lane)
+            (time, lane, is_loss)
         }).collect();
+        let owes = |flow: &FlowControl, lane| flow.unannounced(1, lane) + flow.lost(1, lane) > 0;
         let end = time.max(lost_until) + Time::us(2);
         loop {
-            let next = releases.front().map_or(end, |&(at, _)| at);
+            let next = steps.front().map_or(end, |&(at, ..)| at);
             let now = due.first().map_or(next, |&at| next.min(at));
             for (lane, since) in since.iter().enumerate() {
                 let late = since.max(&lost_until).saturating_add(Time::us(1) + Time::ns(10));
-                prop_assert!(flow.unannounced(1, lane) == 0 || now <= late, "lane {lane} at {now}");
+                prop_assert!(!owes(&flow, lane) || now <= late, "lane {lane} at {now}");
             }
             if now >= end {
                 break;
@@ -342,14 +343,18 @@ proptest! {
                     flow.settle(1, lane, &found, now >= lost_until);
                 }
                 due.extend(flow.finish(1, has_sent, now));
-            } else if let Some((at, lane)) = releases.pop_front() {
-                if flow.unannounced(1, lane.into()) == 0 {
+            } else if let Some((at, lane, is_loss)) = steps.pop_front() {
+                if !owes(&flow, lane.into()) {
                     since[usize::from(lane)] = at;
                 }
-                due.extend(flow.release(1, Vl(lane), two_blocks(at), now));
+                due.extend(if is_loss {
+                    flow.lose(1, Vl(lane), 2, now)
+                } else {
+                    flow.release(1, Vl(lane), two_blocks(at), now)
+                });
             }
         }
-        prop_assert_eq!([0, 1].map(|lane| flow.unannounced(1, lane)), [0, 0]);
+        prop_assert_eq!([0, 1].map(|lane| owes(&flow, lane)), [false; 2]);
     }
 }
 
