@@ -13,10 +13,18 @@ use crate::infiniband::{Packet, PacketSize, Remote, packets, segment};
 impl Responder {
     /// The next response packet, or one of the same size.
     pub fn peek(&self) -> Option<Packet> {
-        self.front().map(|(packet, _)| packet)
+        let Answer { psn, aeth, content, .. } = *self.answers.front()?;
+        let (packet, _) = match content {
+            Content::Read { remote, length, sent } => {
+                self.read_response(psn + sent, remote, (length, sent), aeth)
+            }
+            Content::Atomic(original) => self.atomic_response(psn, aeth, original),
+            Content::Nothing => self.acknowledgement(psn, aeth),
+        };
+        Some(packet)
     }
 
-    /// Size of [`Responder::peek`].
+    /// Size of [`Responder::peek`]. Less work than the packet: an adapter asks for it whenever its link is free.
     pub fn peek_size(&self) -> Option<PacketSize> {
         let (operands, offset, length) = match self.answers.front()?.content {
             Content::Nothing => (Extension::Aeth.bytes(), 0, 0),
@@ -39,17 +47,6 @@ impl Responder {
         let Content::Read { remote, length, sent } = self.answers.front()?.content else { return None };
         let part = segment(length, self.options.mtu, sent);
         Some((Remote { va: remote.va.wrapping_add(u64::from(part.offset)), ..remote }, part.length))
-    }
-
-    fn front(&self) -> Option<(Packet, Remote)> {
-        let Answer { psn, aeth, content, .. } = *self.answers.front()?;
-        Some(match content {
-            Content::Read { remote, length, sent } => {
-                self.read_response(psn + sent, remote, (length, sent), aeth)
-            }
-            Content::Atomic(original) => self.atomic_response(psn, aeth, original),
-            Content::Nothing => self.acknowledgement(psn, aeth),
-        })
     }
 
     /// The next response packet, with the address of its payload in memory. Of acknowledgements that wait one after the other only the last is sent.
