@@ -48,26 +48,28 @@ pub struct Interval {
 /// sums `s_i` about the mean `m` take the place of the deviations (Law, section 9.5.3, regenerative method). With
 /// batches of equal size that is the textbook interval. While the lag-1 autocorrelation of neighbouring groups is
 /// larger than that of white noise would be in one case of twenty, groups are merged in pairs, as long as
-/// [`FEWEST`] remain. Batches left over are dropped at the front.
+/// [`FEWEST`] with packets remain. Batches left over are dropped at the front.
 ///
-/// `None` with fewer than [`FEWEST`] batches, or without packets. `confidence` is between 0 and 1.
+/// `None` with packets in fewer than [`FEWEST`] batches: how much the mean varies is not known then, and with all packets in one batch
+/// the residuals are zero. `confidence` is between 0 and 1.
 pub fn interval(batches: &[Batch], confidence: f64) -> Option<Interval> {
     let mut size = 1;
-    loop {
-        let found = grouped(batches, size, confidence)?;
-        if !found.correlated || batches.len() / (2 * size) < FEWEST {
-            return Some(found);
-        }
+    let mut found = grouped(batches, size, confidence)?;
+    while found.correlated {
         size *= 2;
+        let Some(merged) = grouped(batches, size, confidence) else { break };
+        found = merged;
     }
+    Some(found)
 }
 
-/// The interval from groups of `size` batches.
+/// The interval from groups of `size` batches; `None` if fewer than [`FEWEST`] have packets.
 fn grouped(batches: &[Batch], size: usize, confidence: f64) -> Option<Interval> {
     let used = &batches[batches.len() % size..];
     let groups = used.len() / size;
     let all = total(used);
-    if groups < FEWEST || all.packets == 0 || !(0.0..1.0).contains(&confidence) {
+    let busy = used.chunks_exact(size).filter(|group| group.iter().any(|batch| batch.packets > 0)).count();
+    if busy < FEWEST || !(0.0..1.0).contains(&confidence) {
         return None;
     }
     let mean = all.latency as f64 / all.packets as f64;
@@ -140,6 +142,31 @@ mod tests {
         assert_eq!(interval(&values[1..], 0.95), None);
         assert_eq!(interval(&[Batch::default(); 20], 0.95), None);
         assert_eq!(interval(&values, 1.0), None);
+    }
+
+    #[test]
+    fn few_batches_with_packets_have_no_interval() {
+        let of = |latency| Batch { packets: 1, latency, bytes: 1 };
+        let busy = |count: usize| {
+            let mut batches = vec![Batch::default(); 40];
+            (0..count).for_each(|i| batches[3 * i] = of(1 + i as u128 % 2));
+            batches
+        };
+        for count in [1, 2, 9] {
+            assert_eq!(interval(&busy(count), 0.95), None, "packets in {count} of 40 batches");
+        }
+        let found = interval(&busy(10), 0.95).unwrap();
+        assert_eq!((found.mean, found.groups), (1.5, 40));
+        assert!(found.half_width > 0.0);
+    }
+
+    /// Eleven batches with packets are enough, the three groups that they would be merged into are not.
+    #[test]
+    fn groups_are_merged_as_long_as_enough_have_packets() {
+        let mut batches = vec![Batch::default(); 40];
+        (0..11).for_each(|i| batches[i] = Batch { packets: 1, latency: 1 + i as u128 / 6, bytes: 1 });
+        let found = interval(&batches, 0.95).unwrap();
+        assert!(found.correlated && found.batches_per_group == 1, "{found:?}");
     }
 
     /// Of ten groups an autocorrelation beyond 1.645/sqrt(10) - 1/10 = 0.42 is taken for correlation: the mean of that of white

@@ -36,7 +36,7 @@ pub struct ReachedPrecision {
     /// Number of the summary that it is about, in whose unit value and interval are.
     #[schemars(title = "metric")]
     pub metric: &'static str,
-    /// Its value over the batches of the measurement; none with fewer than ten.
+    /// Its value over the batches of the measurement; none with fewer than ten, or of a latency with packets in fewer than ten.
     #[schemars(title = "value")]
     pub value: Option<f64>,
     /// Half the width of its confidence interval; none as well if a quantile has no upper bound yet.
@@ -86,7 +86,7 @@ pub(crate) fn is_precise(found: &Interval, required: f64) -> bool {
 }
 
 /// The confidence interval of a number over batches of equal length, in picoseconds, or for a throughput in bytes per batch. `None` with fewer than ten
-/// batches, or without packets.
+/// batches, or for a latency with packets in fewer than ten.
 pub(crate) fn interval_of(
     metric: SteadyMetric,
     batches: &[DeliveredBatch],

@@ -24,7 +24,7 @@ pub(crate) struct Batches {
 /// Precision of the mean latency.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct BatchesSummary {
-    /// Confidence interval of the mean latency; none with fewer than ten batches.
+    /// Confidence interval of the mean latency; none with packets in fewer than ten batches.
     pub latency_confidence: Option<Confidence>,
 }
 
