@@ -142,7 +142,8 @@ impl Device {
         if is_refused {
             responder.refuse_data();
         }
-        let (mut packet, place) = responder.next_packet()?;
+        let due = qp.answer_times.iter().take_while(|&&at| at <= now).count();
+        let (mut packet, place) = responder.next_packet_of(due)?;
         packet.headers.bth.migrated = qp.migration.bit();
         while qp.answer_times.len() > responder.answers() {
             qp.answer_times.pop_front();

@@ -51,6 +51,23 @@ fn a_write_passes_the_stages_one_after_the_other() {
     assert_eq!(done[0].visible, acknowledged + Time::us(300) + Time::ms(50));
 }
 
+/// Of messages that follow each other faster than they are executed each is acknowledged when it has been executed itself.
+#[test]
+fn a_message_is_acknowledged_when_it_has_been_executed() {
+    let mut pair = Pair::new(Costs { packet: Time::ns(4), ..costs() });
+    let [a, b] = connected(&mut pair, Capacities { inline: 128, ..Capacities::default() });
+    for id in 0..3 {
+        let write = SendRequest::write(id, Vec::new(), remote(&b, 0));
+        let request = SendRequest { inline: Some(vec![9; 64]), ..write };
+        pair.devices[0].post_send(a.qp, request, Time::ZERO).unwrap();
+    }
+    pair.run(Time::ms(5000));
+    let done = pair.poll(0, a.cq);
+    let way = Time::ns(1_000 + 4) + LATENCY + Time::us(300) + WIRE + LATENCY + Time::us(300) + Time::ms(50);
+    let visible: Vec<Time> = done.iter().map(|done| done.visible).collect();
+    assert_eq!(visible, [1, 2, 3].map(|packets| WIRE * packets + way));
+}
+
 #[test]
 fn inline_data_is_not_fetched() {
     let (mut pair, [a, b]) = pair();

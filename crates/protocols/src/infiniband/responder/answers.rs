@@ -51,11 +51,18 @@ impl Responder {
 
     /// The next response packet, with the address of its payload in memory. Of acknowledgements that wait one after the other only the last is sent.
     pub fn next_packet(&mut self) -> Option<(Packet, Remote)> {
-        while let (Some(first), Some(second)) = (self.answers.front(), self.answers.get(1))
+        self.next_packet_of(usize::MAX)
+    }
+
+    /// [`Responder::next_packet`], where only the first `due` answers may be sent: an acknowledgement does not tell of packets whose own is not due.
+    pub fn next_packet_of(&mut self, mut due: usize) -> Option<(Packet, Remote)> {
+        while due > 1
+            && let (Some(first), Some(second)) = (self.answers.front(), self.answers.get(1))
             && is_ack(first)
             && is_ack(second)
         {
             self.answers.pop_front();
+            due -= 1;
         }
         let answer = self.answers.front_mut()?;
         let Answer { psn, aeth, content, .. } = *answer;
