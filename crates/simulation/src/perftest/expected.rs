@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::programs::POLL_BATCH;
 use super::translations::Translations;
+use super::window::Window;
 use super::{Connection, Operation, Options, Quantity, Waiting, costs};
 use crate::zero_load;
 
@@ -242,17 +243,22 @@ impl Model<'_> {
         }
         let rounds = if of_read { alone } else { us(self.completed()) };
         let slowest = |parts: &[(&str, f64)]| parts.iter().map(|(_, time)| *time).fold(0.0, f64::max);
-        // One of `cq_mod` messages has a completion, and the depth has room for `ahead` of these. When the first is polled, `cq_mod` more messages are
-        // posted; of these, `before` precede the next one with a completion.
-        let ahead = (tx_depth / cq_mod).max(1);
-        let before = f64::from(((1 + ahead) * cq_mod).saturating_sub(tx_depth + 1));
-        let between = before * slowest(&parts[1..]).max(us(self.costs.post));
-        let outstanding = f64::from(ahead * cq_mod);
-        let mut window = (between + rounds) / outstanding;
-        // A sender sleeps only if it has nothing to post until the next completion.
-        if self.options.waiting == Waiting::Event && window > slowest(&parts) {
-            window += us(self.costs.wake_up) / outstanding;
-        }
+        let time = |us: f64| Time((us * 1e6).round() as u64);
+        let calls = self.costs.post + self.costs.poll;
+        let window = Window {
+            depth: tx_depth,
+            cq_mod,
+            post: self.costs.post,
+            poll: self.costs.poll,
+            wake_up: if self.options.waiting == Waiting::Event { self.costs.wake_up } else { Time::ZERO },
+            stage: time(slowest(&parts[1..])),
+            rounds: time(rounds).saturating_sub(calls),
+        };
+        let (window, others) = (us(window.per_message()), slowest(&parts));
+        // Where another stage is the slowest, what counts of the window is only that it is not.
+        let is_slowest = window > others * 1.001;
+        let outstanding = f64::from((tx_depth / cq_mod).max(1) * cq_mod);
+        let window = if is_slowest { window } else { (rounds / outstanding).min(others) };
         parts.push(("round trip of outstanding messages", window));
         let rate = f64::from(bytes) / 1_048_576.0 / (slowest(&parts) / 1e6);
         let waits_for_receives = operation == Operation::Send && rx_depth < tx_depth;

@@ -5,6 +5,7 @@ mod figures;
 mod programs;
 mod setup;
 mod translations;
+mod window;
 
 use fabricsim_engine::Prepared;
 use fabricsim_model::NullObserver;
