@@ -11,23 +11,27 @@ pub struct Timers<K> {
     /// Those of [`Timers::set_next`], in order.
     next: VecDeque<(Time, K)>,
     heap: BinaryHeap<Reverse<(Time, K)>>,
+    /// The earliest time of both: it is looked at far more often than a reason is added or taken.
+    earliest: Time,
 }
 
 impl<K: Ord> Default for Timers<K> {
     fn default() -> Self {
-        Self { next: VecDeque::new(), heap: BinaryHeap::new() }
+        Self { next: VecDeque::new(), heap: BinaryHeap::new(), earliest: Time::MAX }
     }
 }
 
 impl<K: Ord + Copy> Timers<K> {
     /// Adds a reason.
     pub fn set(&mut self, at: Time, reason: K) {
+        self.earliest = self.earliest.min(at);
         self.heap.push(Reverse((at, reason)));
     }
 
     /// [`Timers::set`] for reasons that come nearly in order of their times, which costs less.
     #[inline]
     pub fn set_next(&mut self, at: Time, reason: K) {
+        self.earliest = self.earliest.min(at);
         let after = self.next.iter().rev().take_while(|&&other| other > (at, reason)).count();
         if after == 0 {
             self.next.push_back((at, reason));
@@ -39,14 +43,19 @@ impl<K: Ord + Copy> Timers<K> {
     /// The earliest time; [`Time::MAX`] if there is none.
     #[inline]
     pub fn next(&self) -> Time {
-        let first = self.next.front().map_or(Time::MAX, |&(at, _)| at);
-        self.heap.peek().map_or(first, |Reverse((at, _))| first.min(*at))
+        self.earliest
     }
 
     /// Takes the earliest reason if its time is not after `now`.
     #[inline]
     pub fn take(&mut self, now: Time) -> Option<K> {
-        if self.next() > now { None } else { self.pop() }
+        if self.earliest > now {
+            return None;
+        }
+        let taken = self.pop();
+        let first = self.next.front().map_or(Time::MAX, |&(at, _)| at);
+        self.earliest = self.heap.peek().map_or(first, |Reverse((at, _))| first.min(*at));
+        taken
     }
 
     fn pop(&mut self) -> Option<K> {
@@ -85,8 +94,10 @@ mod tests {
             let mut expected: Vec<(u64, u8)> = times.iter().map(|&(at, reason, _)| (at, reason)).collect();
             expected.sort_unstable();
             prop_assert_eq!(timers.next(), Time(expected[0].0));
+            let later = expected.iter().find(|&&(at, _)| at > now).map_or(Time::MAX, |&(at, _)| Time(at));
             expected.retain(|&(at, _)| at <= now);
             let taken: Vec<u8> = std::iter::from_fn(|| timers.take(Time(now))).collect();
+            prop_assert_eq!(timers.next(), later);
             prop_assert_eq!(taken, expected.iter().map(|&(_, reason)| reason).collect::<Vec<_>>());
         }
     }
