@@ -95,7 +95,7 @@ fn every_error_has_file_line_and_what_is_allowed() {
         (rank("calc 8 tag 1"), "x.goal:3: \"tag\": expected cpu, nic or the end of the line"),
         (rank("l1: calc 1\nl1: calc 2"), "x.goal:4: label \"l1\": the rank has it already"),
         (rank("l1: calc 1\nl1 requires l2"), "x.goal:4: label \"l2\": no operation of rank 0 above has it"),
-        (rank("l1: sned 8b to 1"), "x.goal:3: \"l1\": expected send, recv or calc behind it"),
+        (rank("l1: sned 8b to 1"), "x.goal:3: \"sned\": expected send, recv or calc behind the label \"l1\""),
         (rank("l1 needs l2"), "x.goal:3: \"needs\": expected \":\", requires or irequires"),
         (rank("%"), "x.goal:3: \"%\": expected send, recv, calc, a label or \"}\""),
     ];

@@ -137,13 +137,14 @@ impl<'a> Reader<'a> {
         }
         match tokens.next() {
             Some(Token::Mark(b':')) => {
-                let Some(kind) = (match tokens.next() {
+                let found = tokens.next();
+                let known = match found {
                     Some(Token::Word(word)) => kind(word),
                     _ => None,
-                }) else {
-                    return Err(
-                        self.error(format!("{}: expected send, recv or calc behind it", quoted(word)))
-                    );
+                };
+                let Some(kind) = known else {
+                    let what = format!("send, recv or calc behind the label {}", quoted(word));
+                    return Err(self.expected(&what, found));
                 };
                 let operation = self.operation(kind, tokens)?;
                 self.push(operation, Some(word))
