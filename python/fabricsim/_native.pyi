@@ -442,6 +442,14 @@ class MpiPrograms:
         """Receives, and waits for the message. Returns the program that goes on, and the result as of `arrivals` if
         that is the rank's own; else `finished` has it."""
 
+    def exchange(
+        self,
+        rank: int,
+        received: tuple[memoryview, tuple[int, int, int, int]],
+        sent: tuple[memoryview, tuple[int, int, int, int, int]],
+        waits: bool,
+    ) -> tuple[int, int, int]: ...
+    def has_received(self, rank: int) -> bool: ...
     def wait_all(self, rank: int, requests: Sequence[int], foreign: bool) -> int:
         """Waits until some requests are complete, all of them, and forgets them; `finished` has their results.
         `foreign`: as of `wait_requests`, for the first of them that is complete."""

@@ -62,6 +62,21 @@ def run(operation: CollectiveOperation) -> None:
         raise Exception(operation.error, operation.call)
 
 
+def run_now(start: Start) -> None:
+    """Starts a collective, and waits for it.
+
+    Raises:
+        Exception: a message was longer than expected.
+    """
+    process = current()
+    process.is_blocked = not process.schedules
+    try:
+        operation = start()
+    finally:
+        process.is_blocked = False
+    run(operation)
+
+
 def place_of_program() -> str:
     """File and line of the program's call."""
     frame: FrameType | None = sys._getframe(1)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fabricsim.mpi import buffered, reductions
-from fabricsim.mpi.begin import Start, run
+from fabricsim.mpi.begin import Start, run, run_now
 from fabricsim.mpi.communicator import Communicator
 from fabricsim.mpi.info import INFO_NULL, Info
 from fabricsim.mpi.ops import SUM, Op
@@ -17,7 +17,7 @@ from fabricsim.mpi.request import Prequest, Request
 
 def _blocking(name: str, prepares: Callable[..., Start], signature: Callable[..., tuple[Any, ...]]) -> Any:
     def call(self: Any, *args: Any, **kwargs: Any) -> None:
-        run(prepares(self._data(), name, *signature(self, *args, **kwargs))())
+        run_now(prepares(self._data(), name, *signature(self, *args, **kwargs)))
 
     return _named(call, name, f"{name}: waits until it is complete for this rank.")
 

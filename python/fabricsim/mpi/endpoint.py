@@ -77,6 +77,26 @@ class Endpoint(Protocol):
         """
         ...
 
+    def exchange(
+        self,
+        received: tuple[memoryview, int],
+        sent: tuple[memoryview, int],
+        tag: int,
+        context: int,
+        call: str,
+        waits: bool,
+    ) -> tuple[list[int], Sequence[Fields]]:
+        """Starts a receive and a send: `irecv`, and a standard `isend`, each of a buffer and a rank.
+
+        Returns their requests. With `waits` a network may also wait for both; then it returns no requests, but the
+        arrivals' fields.
+        """
+        ...
+
+    def has_received(self) -> bool:
+        """True if the receive of an exchange that waits is complete. It takes no time."""
+        ...
+
     def probe(self, source: int, tag: int, context: int, take: bool, call: str) -> tuple[Arrival, int] | None:
         """Makes progress once, and returns the first message that matches, or None.
 
@@ -179,6 +199,25 @@ class Steps:
         arrival = self.complete(request, call)
         self.waits_for = ()
         return arrival
+
+    def exchange(
+        self: Endpoint,
+        received: tuple[memoryview, int],
+        sent: tuple[memoryview, int],
+        tag: int,
+        context: int,
+        call: str,
+        waits: bool,
+    ) -> tuple[list[int], Sequence[Fields]]:
+        """Starts a receive and a send."""
+        buffer, source = received
+        data, dest = sent
+        first = self.irecv(buffer, source, tag, context, call)
+        return [first, self.isend(data, dest, tag, context, STANDARD, call)], ()
+
+    def has_received(self) -> bool:
+        """False: none waits."""
+        return False
 
     def complete(self: Endpoint, request: int, call: str) -> Arrival:
         """Waits until a request is complete, and forgets it."""

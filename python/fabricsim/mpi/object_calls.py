@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fabricsim.mpi import buffered, constants
-from fabricsim.mpi.begin import begin, check_root, run
+from fabricsim.mpi.begin import begin, check_root, run, run_now
 from fabricsim.mpi.collective_calls import exchange_numbers
 from fabricsim.mpi.collectives.channel import Channel
 from fabricsim.mpi.communicator import Communicator
@@ -49,7 +49,7 @@ class ObjectCollectives:
     @measured
     def barrier(self) -> None:
         """Waits for all ranks."""
-        run(buffered.barrier(self._data(), "Barrier")())
+        run_now(buffered.barrier(self._data(), "Barrier"))
 
     @measured
     def bcast(self, obj: Any, root: int = 0) -> Any:

@@ -145,12 +145,13 @@ class CollectiveOperation(Operation):
         """A request of the schedule is complete."""
         self.pending.remove(number)
         if arrival.truncated:
-            self.error = constants.ERR_TRUNCATE
-            self.call = (
-                f"{self.call}: rank {arrival.source} sent {arrival.length} bytes, more than are expected"
-            )
+            self._fail(arrival.source, arrival.length)
         if not self.pending:
             self._resume(process)
+
+    def _fail(self, source: int, length: int) -> None:
+        self.error = constants.ERR_TRUNCATE
+        self.call = f"{self.call}: rank {source} sent {length} bytes, more than are expected"
 
     def peers(self) -> Sequence[int]:
         """World ranks from which messages are missing."""
@@ -158,8 +159,12 @@ class CollectiveOperation(Operation):
 
     def _resume(self, process: Process) -> None:
         try:
+            channel = self._channel
             while not self.pending:
                 self.pending = list(next(self._schedule))
+                if channel.too_long is not None:
+                    self._fail(*channel.too_long[0:3:2])
+                    channel.too_long = None
         except StopIteration:
             process.schedules.remove(self)
             self.is_done = True

@@ -36,6 +36,8 @@ class Process:
         """Smallest number of a communicator that this rank does not use."""
         self.schedules: list[Operation] = []
         """Collective operations that are not complete. Every call of MPI progresses them."""
+        self.is_blocked = False
+        """True while a collective starts for which the rank waits at once, and for nothing else."""
         self.user_ops = 0
         self.bsend_space: Any = None
         self.is_finalized = False
@@ -77,7 +79,9 @@ class Process:
         """World ranks for which the rank waits, while it waits."""
         if self.waits_in:
             return [peer for one in self.waits_in for peer in one.peers()]
-        return self.waits_for or self.endpoint.waits_for
+        if self.waits_for or self.endpoint.has_received():
+            return self.waits_for
+        return self.endpoint.waits_for
 
     def enter(self) -> None:
         """The running program is this rank."""

@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 use crate::programs::number_of;
 use crate::{Control, Outcome, Overrides, bad_input, captures, memory_limit, prepare_watched};
 use buffers::{Buffers, Held};
-use start::{Origin, Target};
+use start::{Origin, Received, Sent, Target};
 
 struct Inner {
     run: MpiRun,
@@ -244,6 +244,24 @@ impl MpiPrograms {
         let has_ended = step == rank as i64;
         let found = if has_ended { self.finished(rank)?.pop() } else { None };
         Ok((step, found))
+    }
+
+    /// Starts a receive, and a send as soon as that has begun. `waits`: and waits for both, which it forgets; `finished` has their results. Returns the
+    /// program that goes on, and the requests.
+    fn exchange(
+        &self,
+        py: Python<'_>,
+        rank: usize,
+        received: Received<'_>,
+        sent: Sent<'_>,
+        waits: bool,
+    ) -> PyResult<(i64, u32, u32)> {
+        self.start_exchange(py, (rank, waits), received, sent)
+    }
+
+    /// True if the receive of an exchange that waits is complete.
+    fn has_received(&self, rank: usize) -> PyResult<bool> {
+        self.with(|inner| Ok(inner.run.has_first(rank)))
     }
 
     /// Waits until some requests are complete, all of them, and forgets them; `finished` has their results. `foreign`: another call started one.

@@ -4,7 +4,7 @@ mod ranks;
 
 use std::sync::Arc;
 
-use fabricsim_mpi::{Arrival, MpiError, Turn, World};
+use fabricsim_mpi::{Arrival, MpiError, SendCall, Turn, World};
 use fabricsim_mpi::{Awaited as Thing, Environment};
 use fabricsim_session::{Awaited, Wait};
 use fabricsim_units::{HostId, Time};
@@ -38,6 +38,8 @@ pub struct MpiRun {
     blocked: Vec<bool>,
     /// Time at which the last such wait of each rank ended.
     woken: Vec<Time>,
+    /// The send with which the call of each rank goes on, if it does.
+    following: Vec<Option<(u32, SendCall)>>,
     /// Requests for which the call of each rank waits once its first part has ended, all of them.
     awaited: Vec<Vec<u32>>,
     /// Their results, when they are complete.
@@ -91,6 +93,7 @@ impl MpiRun {
             world,
             blocked: vec![false; ranks],
             woken: vec![Time(0); ranks],
+            following: vec![None; ranks],
             awaited: vec![Vec::new(); ranks],
             arrived: vec![Vec::new(); ranks],
         })
@@ -101,10 +104,20 @@ impl MpiRun {
         self.woken[rank]
     }
 
+    /// The call of a rank, which has begun, goes on with a send. It is as if the program called [`World::send`] when the call has ended.
+    pub fn follow_with(&mut self, rank: usize, request: u32, call: SendCall) {
+        self.following[rank] = Some((request, call));
+    }
+
     /// The call of a rank, which has begun, goes on until some requests are complete, all of them. Then they are forgotten. It is as if the program
     /// called [`World::wait`] for those that are left, again and again, without charge.
     pub fn end_with(&mut self, rank: usize, requests: Vec<u32>) {
         self.awaited[rank] = requests;
+    }
+
+    /// True if the first of the requests of [`MpiRun::end_with`] is complete, during the call.
+    pub fn has_first(&self, rank: usize) -> bool {
+        self.awaited[rank].first().is_some_and(|&request| self.world.arrival(rank, request).is_some())
     }
 
     /// Results of the requests of [`MpiRun::end_with`], after the call.
@@ -181,7 +194,7 @@ impl MpiRun {
                 }
             }
             self.pass_notes();
-            if !has_ended || !self.waits_again(rank) {
+            if !has_ended || !self.sends_next(rank, buffers) && !self.waits_again(rank) {
                 return Ok(has_ended);
             }
         }
@@ -192,6 +205,13 @@ impl MpiRun {
         while let Some((other, at)) = self.world.take_note() {
             self.programs.shorten(other, at);
         }
+    }
+
+    /// A part of a rank's call has ended: true if a send follows, which begins now.
+    fn sends_next(&mut self, rank: usize, buffers: &mut dyn RankBuffers) -> bool {
+        let Some((request, call)) = self.following[rank].take() else { return false };
+        self.begin(buffers, |world, place, now| world.send(place, (rank, now), request, call));
+        true
     }
 
     /// A part of a rank's call has ended: true if requests are left, for which it waits now.

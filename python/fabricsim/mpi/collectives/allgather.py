@@ -25,7 +25,7 @@ def recursive_doubling(c: Channel, blocks: list[memoryview]) -> Schedule:
         theirs = partner // distance * distance
         wanted = blocks[theirs : theirs + distance]
         buffer = room(wanted)
-        yield [c.irecv(buffer, partner), c.isend(joined(blocks[mine : mine + distance]), partner)]
+        yield c.exchange(buffer, partner, joined(blocks[mine : mine + distance]), partner)
         spread(buffer, wanted)
         distance *= 2
 
@@ -39,7 +39,7 @@ def bruck(c: Channel, blocks: list[memoryview]) -> Schedule:
         sent = [blocks[(c.rank + one) % c.size] for one in range(number)]
         wanted = [blocks[(source + one) % c.size] for one in range(number)]
         buffer = room(wanted)
-        yield [c.irecv(buffer, source), c.isend(joined(sent), dest)]
+        yield c.exchange(buffer, source, joined(sent), dest)
         spread(buffer, wanted)
         distance *= 2
 
@@ -49,7 +49,7 @@ def ring(c: Channel, blocks: list[memoryview]) -> Schedule:
     left, right = (c.rank - 1) % c.size, (c.rank + 1) % c.size
     for step in range(c.size - 1):
         sent, received = blocks[(c.rank - step) % c.size], blocks[(c.rank - step - 1) % c.size]
-        yield [c.irecv(received, left), c.isend(sent, right)]
+        yield c.exchange(received, left, sent, right)
 
 
 def neighbour_exchange(c: Channel, blocks: list[memoryview]) -> Schedule:
@@ -62,7 +62,7 @@ def neighbour_exchange(c: Channel, blocks: list[memoryview]) -> Schedule:
     if c.rank % 2:
         near, far, offsets = far, near, [-2, 2]
     neighbours = [near, far]
-    yield [c.irecv(blocks[near], near), c.isend(blocks[c.rank], near)]
+    yield c.exchange(blocks[near], near, blocks[c.rank], near)
     sent = c.rank // 2 * 2
     # The pair that came last from each neighbour: the next one from there is that of one more distance.
     last = [sent, sent]
@@ -72,7 +72,7 @@ def neighbour_exchange(c: Channel, blocks: list[memoryview]) -> Schedule:
         wanted = [blocks[received], blocks[received + 1]]
         buffer = room(wanted)
         neighbour = neighbours[side]
-        yield [c.irecv(buffer, neighbour), c.isend(joined([blocks[sent], blocks[sent + 1]]), neighbour)]
+        yield c.exchange(buffer, neighbour, joined([blocks[sent], blocks[sent + 1]]), neighbour)
         spread(buffer, wanted)
         sent = received
 

@@ -26,7 +26,7 @@ def recursive_doubling(c: Channel, data: memoryview, r: Reduction, segment: int)
     while distance < power:
         other = place ^ distance
         partner = 2 * other + 1 if other < extra else other + extra
-        yield [c.irecv(buffer, partner), c.isend(memoryview(bytes(data)), partner)]
+        yield c.exchange(buffer, partner, memoryview(bytes(data)), partner)
         if c.rank < partner:
             r.after(data, buffer)
         else:
@@ -58,7 +58,7 @@ def _ring(c: Channel, data: memoryview, split: list[list[tuple[int, int]]], r: R
             a, b = split[(c.rank - step) % c.size][phase]
             e, f = split[(c.rank - step - 1) % c.size][phase]
             buffer = memoryview(bytearray(f - e))
-            yield [c.irecv(buffer, left), c.isend(data[a:b], right)]
+            yield c.exchange(buffer, left, data[a:b], right)
             r.combine(buffer, data[e:f])
     for step in range(c.size - 1):
         sent, received = split[(c.rank + 1 - step) % c.size], split[(c.rank - step) % c.size]
@@ -106,7 +106,7 @@ def rabenseifner(c: Channel, data: memoryview, r: Reduction, segment: int) -> Sc
         kept = bytes_of(first if keeps_low else first + half, half)
         buffer = memoryview(bytearray(len(kept)))
         other = place + half if keeps_low else place - half
-        yield [c.irecv(buffer, partner(other)), c.isend(sent, partner(other))]
+        yield c.exchange(buffer, partner(other), sent, partner(other))
         r.combine(buffer, kept)
         first, width = (first if keeps_low else first + half), half
     while width < power:

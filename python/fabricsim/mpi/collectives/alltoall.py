@@ -21,7 +21,7 @@ def pairwise(c: Channel, sent: Blocks, received: Blocks) -> Schedule:
     """In n - 1 steps: in step k rank r sends to r + k."""
     for step in range(1, c.size):
         source, dest = (c.rank - step) % c.size, (c.rank + step) % c.size
-        yield [c.irecv(received[source], source), c.isend(sent[dest], dest)]
+        yield c.exchange(received[source], source, sent[dest], dest)
 
 
 def bruck(c: Channel, sent: Blocks, received: Blocks) -> Schedule:
@@ -32,7 +32,7 @@ def bruck(c: Channel, sent: Blocks, received: Blocks) -> Schedule:
         moved = [held[one] for one in range(c.size) if one & distance]
         buffer = room(moved)
         source, dest = (c.rank - distance) % c.size, (c.rank + distance) % c.size
-        yield [c.irecv(buffer, source), c.isend(joined(moved), dest)]
+        yield c.exchange(buffer, source, joined(moved), dest)
         spread(buffer, moved)
         distance *= 2
     for one in range(1, c.size):

@@ -11,7 +11,7 @@ def dissemination(c: Channel) -> Schedule:
     distance = 1
     while distance < c.size:
         source, dest = (c.rank - distance) % c.size, (c.rank + distance) % c.size
-        yield [c.irecv(NOTHING, source), c.isend(NOTHING, dest)]
+        yield c.exchange(NOTHING, source, NOTHING, dest)
         distance *= 2
 
 
@@ -19,13 +19,13 @@ def recursive_doubling(c: Channel) -> Schedule:
     """With n log2 n messages for powers of 2 (Brooks). Ranks beyond one tell a partner, which tells them the end."""
     power = floor_power(c.size)
     if c.rank >= power:
-        yield [c.irecv(NOTHING, c.rank - power), c.isend(NOTHING, c.rank - power)]
+        yield c.exchange(NOTHING, c.rank - power, NOTHING, c.rank - power)
         return
     if c.rank + power < c.size:
         yield [c.irecv(NOTHING, c.rank + power)]
     distance = 1
     while distance < power:
-        yield [c.irecv(NOTHING, c.rank ^ distance), c.isend(NOTHING, c.rank ^ distance)]
+        yield c.exchange(NOTHING, c.rank ^ distance, NOTHING, c.rank ^ distance)
         distance *= 2
     if c.rank + power < c.size:
         yield [c.isend(NOTHING, c.rank + power)]

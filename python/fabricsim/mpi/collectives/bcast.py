@@ -83,7 +83,7 @@ def split_binary(c: Channel, data: memoryview, root: int, segment: int) -> Sched
         yield [c.irecv(halves[1], root)]
         return
     partner = rank + 1 if rank % 2 else rank - 1
-    yield [c.irecv(halves[rank % 2], real(partner)), c.isend(mine, real(partner))]
+    yield c.exchange(halves[rank % 2], real(partner), mine, real(partner))
 
 
 def scatter_allgather(c: Channel, data: memoryview, root: int, segment: int) -> Schedule:
@@ -104,7 +104,7 @@ def scatter_allgather(c: Channel, data: memoryview, root: int, segment: int) -> 
     for step in range(size - 1):
         a, b = ends[(rank - step) % size]
         e, f = ends[(rank - step - 1) % size]
-        yield [c.irecv(data[e:f], real(rank - 1)), c.isend(data[a:b], real(rank + 1))]
+        yield c.exchange(data[e:f], real(rank - 1), data[a:b], real(rank + 1))
 
 
 ALGORITHMS = {

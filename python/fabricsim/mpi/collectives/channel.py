@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from fabricsim.mpi.endpoint import STANDARD
+from fabricsim.mpi.endpoint import STANDARD, Fields
 
 NOTHING = memoryview(bytearray())
 TAGS = 1 << 20
@@ -22,15 +22,21 @@ class Channel:
         call: description for the report of a deadlock.
     """
 
-    __slots__ = ("_call", "_context", "_process", "_ranks", "_tag", "partners", "rank", "size")
+    __slots__ = (
+        *("_call", "_context", "_process", "_ranks", "_tag", "_waits"),
+        *("partners", "rank", "size", "too_long"),
+    )
 
     def __init__(self, process: Any, comm: Any, call: str) -> None:
         self._process, self._ranks, self._call = process, comm.ranks, call
         self.rank: int = comm.rank
         self.size: int = comm.size
         self._context, self._tag = 2 * comm.number + 1, comm.collectives % TAGS
+        self._waits: bool = process.is_blocked
         self.partners: dict[int, int] = {}
         """World ranks from which messages come, by request."""
+        self.too_long: Fields | None = None
+        """A message of an exchange that has ended, if it was longer than its buffer."""
 
     def isend(self, data: memoryview, dest: int) -> int:
         """Starts a send to a rank."""
@@ -48,6 +54,24 @@ class Channel:
         number: int = self._process.endpoint.irecv(buffer, world, self._tag, self._context, self._call)
         self.partners[number] = world
         return number
+
+    def exchange(self, buffer: memoryview, source: int, data: memoryview, dest: int) -> list[int]:
+        """Starts a receive from a rank and a send to one. Returns the requests for which the schedule has to wait: none if
+        both have ended, which they have where this rank waits for nothing else.
+        """
+        process, ranks = self._process, self._ranks
+        process.messages += 1
+        process.bytes += len(data)
+        world = ranks[source]
+        requests: list[int]
+        requests, arrivals = process.endpoint.exchange(
+            (buffer, world), (data, ranks[dest]), self._tag, self._context, self._call, self._waits
+        )
+        if requests:
+            self.partners[requests[0]] = world
+        elif arrivals[0][3]:
+            self.too_long = arrivals[0]
+        return requests
 
     def awaited(self, requests: Sequence[int]) -> Sequence[int]:
         """World ranks whose messages of some requests are missing."""

@@ -50,7 +50,7 @@ def recursive_halving(c: Channel, blocks: list[memoryview], r: Reduction, segmen
         other = place + half if keeps_low else place - half
         partner = 2 * other + 1 if other < extra else other + extra
         buffer = room(kept)
-        yield [c.irecv(buffer, partner), c.isend(joined(sent), partner)]
+        yield c.exchange(buffer, partner, joined(sent), partner)
         _combine(buffer, kept, r)
         first, width = (first if keeps_low else first + half), half
     if c.rank < 2 * extra:
@@ -63,7 +63,7 @@ def ring(c: Channel, blocks: list[memoryview], r: Reduction, segment: int) -> Sc
     for step in range(c.size - 1):
         sent, received = blocks[(c.rank - step - 1) % c.size], blocks[(c.rank - step - 2) % c.size]
         buffer = room([received])
-        yield [c.irecv(buffer, left), c.isend(sent, right)]
+        yield c.exchange(buffer, left, sent, right)
         r.combine(buffer, received)
 
 

@@ -29,7 +29,7 @@ def recursive_doubling(c: Channel, data: memoryview, r: Reduction, exclusive: bo
         partner = c.rank ^ distance
         if partner < c.size:
             buffer = room([data])
-            yield [c.irecv(buffer, partner), c.isend(memoryview(bytes(partial)), partner)]
+            yield c.exchange(buffer, partner, memoryview(bytes(partial)), partner)
             if partner < c.rank:
                 if has_result:
                     r.combine(buffer, data)

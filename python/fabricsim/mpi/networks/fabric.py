@@ -12,7 +12,7 @@ from typing import Any, NoReturn, cast
 from fabricsim.captures import written
 from fabricsim.errors import InputError
 from fabricsim.memory import Allowance, allowance
-from fabricsim.mpi.endpoint import Arrival, Fields, arrival_of
+from fabricsim.mpi.endpoint import STANDARD, Arrival, Fields, arrival_of
 from fabricsim.mpi.networks.identities import Identities
 from fabricsim.native import bad_input, native, waited
 from fabricsim.native_types import NativeMpiPrograms, NativePrograms
@@ -229,6 +229,39 @@ class FabricEndpoint:
             (fields,) = native.finished(rank)
         self.waits_for = ()
         return fields
+
+    def exchange(
+        self,
+        received: tuple[memoryview, int],
+        sent: tuple[memoryview, int],
+        tag: int,
+        context: int,
+        call: str,
+        waits: bool,
+    ) -> tuple[list[int], Sequence[Fields]]:
+        """Starts a receive and a send, of ranks that there are."""
+        rank, scheduler, native, number = self.rank, self._scheduler, self._native, self._identities.number
+        buffer, source = received
+        data, dest = sent
+        if len(data) > MOST_BYTES or not (0 <= tag < MOST_TAGS and 0 <= context < MOST_CONTEXTS):
+            self._refuse(dest, tag, context, call, size=len(data))
+        scheduler.begin(rank, call)
+        first = (source, tag, context, number(buffer) if len(buffer) > MOST_COPIED else 0)
+        second = (dest, tag, context, STANDARD, number(data) if len(data) > MOST_COPIED else 0)
+        if waits:
+            self.waits_for = (source,)
+        step, *requests = native.exchange(rank, (buffer, first), (data, second), waits)
+        if step != rank:
+            scheduler.switch(step)
+        if waits:
+            self.waits_for = ()
+            return [], native.finished(rank)
+        self._calls[requests[0]] = self._calls[requests[1]] = call
+        return requests, ()
+
+    def has_received(self) -> bool:
+        """True if the receive of an exchange that waits is complete."""
+        return self._native.has_received(self.rank)
 
     def _start_send(self, data: memoryview, dest: int, tag: int, context: int, mode: int, call: str) -> int:
         rank, size, scheduler = self.rank, len(data), self._scheduler
