@@ -59,7 +59,8 @@ pub struct Mpi {
     /// Receive queues, in Open MPI's form (`btl_openib_receive_queues`): separated by colons, sizes ascending. `S,size,buffers,low,sends`: shared by all peers;
     /// buffers are posted anew when `low` are left, and a peer has `sends` SENDs in progress at most. `P,size,buffers,low,window,reserve`: of each peer, which sends
     /// only with credits, one for each buffer; they return with messages, or in a message of their own once there are `window`, for which the queue has
-    /// `reserve` more buffers.
+    /// `reserve` more buffers. What follows the buffers may be left out, from the end: `low` is three quarters of them, `sends` a quarter of `low`, `window` twice
+    /// what `low` leaves, `reserve` twice the buffers by `window`. A `window` is at most `low` + 1: the credits of a longer one could wait for ever.
     pub receive_queues: String,
     /// Most bytes of a SEND or WRITE that the work request holds itself (`btl_openib_max_inline_data`); at most those of the adapter.
     #[schemars(extend("x-maximum" = "64 KiB"))]
@@ -207,14 +208,22 @@ impl ReceiveQueue {
         let kind = fields.next().unwrap_or_default();
         let numbers: Result<Vec<u32>, _> = fields.map(str::parse).collect();
         let Ok(numbers) = numbers else { return fail("fields after the first must be whole numbers") };
-        let queue = match (kind, numbers.as_slice()) {
-            ("S", &[size, buffers, low, sends]) => Self { size, buffers, low, sends, credits: None },
-            ("P", &[size, buffers, low, window, reserve]) => {
+        let given = |place: usize| numbers.get(place).copied();
+        let (size, buffers) = (given(0).unwrap_or_default(), given(1).unwrap_or_default());
+        // The defaults are those of `btl_openib_component.c`.
+        let low = given(2).unwrap_or(buffers - buffers / 4);
+        let queue = match (kind, numbers.len()) {
+            ("S", 2..=4) => {
+                Self { size, buffers, low, sends: given(3).unwrap_or_else(|| (low / 4).max(1)), credits: None }
+            }
+            ("P", 2..=5) => {
+                let window = given(3).unwrap_or_else(|| buffers.saturating_sub(low).saturating_mul(2).max(1));
+                let reserve = given(4).unwrap_or_else(|| (buffers.saturating_mul(2) / window.max(1)).max(1));
                 let credits = Some(Credits { window, reserve });
                 Self { size, buffers, low, sends: buffers.saturating_add(reserve), credits }
             }
-            ("S", _) => return fail("S needs size, buffers, low, sends"),
-            ("P", _) => return fail("P needs size, buffers, low, window, reserve"),
+            ("S", _) => return fail("S needs size, buffers, and may have low, sends"),
+            ("P", _) => return fail("P needs size, buffers, and may have low, window, reserve"),
             _ => return fail("a queue begins with S (shared) or P (of each peer)"),
         };
         let most = queue.buffers.saturating_add(queue.credits.map_or(0, |credits| credits.reserve));
@@ -228,11 +237,11 @@ impl ReceiveQueue {
             return fail(&format!("sends must be 1 to {MOST_BUFFERS}"));
         }
         match queue.credits {
-            Some(credits)
-                if credits.window == 0 || credits.window > queue.buffers || credits.reserve == 0 =>
-            {
-                fail("window must be 1 to buffers, and reserve at least 1")
+            // With all credits used, at least `low` + 1 of them wait to be returned.
+            Some(credits) if !(1..=queue.low + 1).contains(&credits.window) => {
+                fail(&format!("window must be 1 to low + 1 = {}, not {}", queue.low + 1, credits.window))
             }
+            Some(credits) if credits.reserve == 0 => fail("reserve must be at least 1"),
             _ => Ok(queue),
         }
     }
@@ -262,18 +271,26 @@ mod tests {
     }
 
     #[test]
+    fn later_fields_have_the_defaults_of_open_mpi() {
+        let whole = queues("P,128,256,192,128,4:S,65536,256,192,48").unwrap();
+        for text in ["P,128,256,192,128:S,65536,256,192", "P,128,256,192:S,65536,256", "P,128,256:S,65536,256"] {
+            assert_eq!(queues(text).unwrap(), whole, "{text}");
+        }
+    }
+
+    #[test]
     fn bad_queues_are_refused_with_the_reason() {
         for (text, reason) in [
             ("", "begins with S"),
             ("S,65536,a,1,1", "whole numbers"),
-            ("S,65536,16,8", "S needs"),
-            ("P,65536,16,8,4", "P needs"),
+            ("S,65536", "S needs"),
+            ("P,65536,16,8,4,3,2", "P needs"),
             ("S,65536,16,16,4", "low less than buffers"),
             ("S,65536,0,0,4", "buffers must be 1"),
             ("S,65536,16,8,0", "sends must be"),
             ("S,32,16,8,1", "at least 64 B"),
-            ("P,65536,16,8,17,1", "window must be"),
-            ("P,65536,16,8,4,0", "reserve at least 1"),
+            ("P,65536,16,8,10,1", "window must be 1 to low + 1 = 9, not 10"),
+            ("P,65536,16,8,4,0", "reserve must be at least 1"),
             ("S,2048,16,8,4", "largest size 2048 B"),
             ("S,65536,16,8,4:S,2048,16,8,4", "must ascend"),
             ("P,65536,4294967295,8,4,9", "buffers must be 1"),

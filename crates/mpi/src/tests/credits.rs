@@ -1,6 +1,7 @@
 //! Receive buffers and credits that run out.
 
 use fabricsim_spec::Mpi;
+use proptest::prelude::*;
 use fabricsim_units::Time;
 
 use super::cluster::{Cluster, Do, bytes, free_of_cost, receive, send};
@@ -84,4 +85,46 @@ fn a_ring_without_credits_is_bypassed() {
         of.filter(|of| of.operation == operation && of.header.starts_with("MATCH")).count()
     };
     assert_eq!((early("RDMA_WRITE"), early("SEND")), (4, 17));
+}
+
+proptest! {
+    /// Queues of a peer, rings, and messages that return nothing but credits of one or the other: all messages arrive, since no credit is lost, and there
+    /// are never more of them than buffers. Each rank sends to the next one: of three, none has messages for the rank that it receives from.
+    #[test]
+    fn no_credit_is_lost(
+        (buffers, low, window, reserve) in (2_u32..10, 0_u32..4, 1_u32..6, 1_u32..4),
+        (threshold, ring, eager_rdma) in (1_u32..5, 1_u32..8, any::<bool>()),
+        (ranks, rounds, at_once) in (2_usize..5, 0_usize..60, 1_usize..4),
+    ) {
+        let low = low.min(buffers - 1);
+        let options = Mpi {
+            eager_rdma,
+            eager_rdma_threshold: threshold,
+            eager_rdma_buffers: ring,
+            receive_queues: format!(
+                "P,128,{buffers},{low},{},{reserve}:P,65536,16,8,4,3",
+                window.min(low + 1),
+            ),
+            ..free_of_cost()
+        };
+        let script = |rank: usize| {
+            let (left, right) = ((rank + ranks - 1) % ranks, (rank + 1) % ranks);
+            let round = |round: usize| {
+                let received = (0..at_once).map(move |tag| receive(left as i32, tag as i32, 50));
+                let sent = (0..at_once).map(move |tag| send(right as u32, tag as i32, &bytes(50, round + tag)));
+                received.chain(sent).chain([Do::WaitAll]).collect::<Vec<_>>()
+            };
+            (0..rounds).flat_map(round).chain([Do::Close]).collect()
+        };
+        let hosts: Vec<usize> = (0..ranks).collect();
+        let mut cluster = Cluster::new(&options, &hosts, hosts.iter().map(|&rank| script(rank)).collect());
+        prop_assert!(cluster.run(), "messages wait for credits");
+        for got in &cluster.got {
+            for (round, ended) in got.chunks(2 * at_once).enumerate() {
+                let sent: Vec<_> = (0..at_once).map(|tag| bytes(50, round + tag)).collect();
+                prop_assert!(ended[..at_once].iter().map(|(_, data)| data).eq(&sent));
+            }
+        }
+        cluster.world.check_credits();
+    }
 }

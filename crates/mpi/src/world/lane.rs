@@ -19,6 +19,8 @@ pub(super) struct Frame {
     pub(super) header: Header,
     /// FRAG of a send request, of which the adapter has it when it is sent.
     pub(super) part: Option<(u32, u64)>,
+    /// It returns credits of its queue, and takes a buffer of the reserve, not a credit.
+    pub(super) is_of_reserve: bool,
 }
 
 #[derive(Debug)]
@@ -63,5 +65,32 @@ impl Lane {
     /// True if something waits to be posted.
     pub(super) fn is_pending(&self) -> bool {
         !self.waiting.is_empty() || !self.waiting_transfers.is_empty()
+    }
+}
+
+#[cfg(test)]
+impl super::World {
+    /// Checks that there are not more credits than buffers: those of a sender, those to be returned and the used buffers. Fewer are there while
+    /// messages have not been looked at.
+    pub(crate) fn check_credits(&mut self) {
+        let (ranks, queues) = (self.ranks.len(), self.queues.len());
+        let ring = self.options.eager_rdma_buffers;
+        for (from, to) in (0..ranks).flat_map(|from| (0..ranks).map(move |to| (from, to))) {
+            let near = self.peer(from, to as u32);
+            let out = near.ring_out.map(|ring| ring.credits);
+            let sent: Vec<_> = near.lanes.iter().map(|lane| lane.as_ref()?.credits).collect();
+            let far = self.peer(to, from as u32);
+            if let (Some(out), Some(into)) = (out, far.ring_in) {
+                assert!(out + into.returns <= ring, "credits of the ring from {from} to {to}");
+            }
+            let left = |lane: &Lane| Some(lane.returns + lane.buffers.as_ref()?.used.len() as u32);
+            let kept: Vec<_> = far.lanes.iter().map(|lane| left(lane.as_ref()?)).collect();
+            for queue in 0..queues.min(sent.len()).min(kept.len()) {
+                if let (Some(sent), Some(kept)) = (sent[queue], kept[queue]) {
+                    let all = self.queues[queue].buffers;
+                    assert!(sent + kept <= all, "credits of queue {queue} from {from} to {to}");
+                }
+            }
+        }
     }
 }

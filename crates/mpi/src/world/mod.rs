@@ -149,6 +149,8 @@ struct RingIn {
     mr: Mr,
     next: u32,
     returns: u32,
+    /// A message that returns its credits has been sent, or waits.
+    is_returning: bool,
 }
 
 /// Relation of a rank to another one.

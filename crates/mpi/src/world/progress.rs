@@ -106,7 +106,7 @@ impl World {
             }
         };
         self.receive_frame(env, (rank, from), Some(queue), &bytes);
-        self.post_anew(env, (rank, from), queue, index, is_credits(&bytes));
+        self.post_anew(env, (rank, from), queue, index, is_of_reserve(&bytes));
         self.return_credits(env, rank, from, queue);
     }
 
@@ -174,7 +174,7 @@ impl World {
         });
         match made {
             Ok((mr, memory)) => {
-                self.peer(rank, from).ring_in = Some(RingIn { mr, next: 0, returns: 0 });
+                self.peer(rank, from).ring_in = Some(RingIn { mr, next: 0, returns: 0, is_returning: false });
                 self.ranks[rank].rings.push(from);
                 self.transmit(env, (rank, from), Header::Ring { memory }, &[], None);
             }
@@ -196,7 +196,7 @@ impl World {
                 let half = (self.options.eager_rdma_buffers / 2).max(1);
                 let Some(ring) = &mut self.peer(rank, from).ring_in else { continue };
                 ring.returns += 1;
-                if ring.returns >= half {
+                if ring.returns >= half && !std::mem::replace(&mut ring.is_returning, true) {
                     self.transmit(env, (rank, from), Header::Credits, &[], None);
                 }
             }
@@ -226,7 +226,8 @@ impl World {
     }
 }
 
-/// True if a message is one of credits only.
-fn is_credits(bytes: &[u8]) -> bool {
-    crate::header::decode(bytes).is_ok_and(|decoded| decoded.header == Header::Credits)
+/// True if a message returns credits of its queue only: it has taken a buffer of the reserve.
+fn is_of_reserve(bytes: &[u8]) -> bool {
+    let decoded = crate::header::decode(bytes);
+    decoded.is_ok_and(|decoded| decoded.header == Header::Credits && !decoded.credits.0)
 }

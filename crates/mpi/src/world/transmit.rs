@@ -33,7 +33,7 @@ impl World {
             self.fail(error);
             return false;
         }
-        let frame = Frame { bytes, header, part };
+        let frame = Frame { bytes, header, part, is_of_reserve: false };
         let is_control = matches!(header, Header::Credits | Header::Ring { .. });
         let peer = self.peer(rank, to);
         let is_free = peer.lanes[queue].as_ref().is_some_and(|lane| lane.waiting.is_empty());
@@ -85,7 +85,8 @@ impl World {
         }
         lane.control_sent += 1;
         lane.sends -= 1;
-        let frame = Frame { bytes: Header::Credits.encode(0), header: Header::Credits, part: None };
+        let header = Header::Credits;
+        let frame = Frame { bytes: header.encode(0), header, part: None, is_of_reserve: true };
         self.post_frame(env, rank, (to, queue), frame, None);
     }
 
@@ -119,14 +120,17 @@ impl World {
         mut frame: Frame,
         ring: Option<(u64, u32)>,
     ) {
-        let window = self.queues[queue].credits.map(|credits| credits.window);
         let peer = self.peer(rank, to);
         let Some(lane) = &mut peer.lanes[queue] else { return };
         let qp = lane.qp;
-        let is_of_queue =
-            matches!(frame.header, Header::Credits) && window.is_some_and(|window| lane.returns >= window);
+        // A message that does nothing else than return credits of a ring says so, also if another one has returned them since: it has taken a credit of
+        // the queue, which one of the reserve has not.
+        let is_of_ring = frame.header == Header::Credits && !frame.is_of_reserve;
         let credits = match &mut peer.ring_in {
-            Some(ring) if ring.returns > 0 && !is_of_queue => (true, std::mem::take(&mut ring.returns)),
+            Some(ring) if is_of_ring || ring.returns > 0 && !frame.is_of_reserve => {
+                ring.is_returning &= !is_of_ring;
+                (true, std::mem::take(&mut ring.returns))
+            }
             _ => (false, std::mem::take(&mut lane.returns)),
         };
         let seen = std::mem::take(&mut lane.control_seen);
@@ -148,7 +152,7 @@ impl World {
     ) {
         let costs = *env.device(rank).costs();
         self.charge(rank, costs.post);
-        let Frame { bytes, header, part } = frame;
+        let Frame { bytes, header, part, .. } = frame;
         let length = bytes.len() as u32;
         let is_inline = u64::from(length) <= self.options.max_inline.0.min(u64::from(costs.max_inline));
         let region = if is_inline { None } else { self.take_region(env, rank, u64::from(length)) };
