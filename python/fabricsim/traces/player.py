@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,6 +19,9 @@ _COLLECTIVE_TAGS = 1 << 31
 _PS_IN_NS = 1000
 LONGEST = 1 << 31
 """Longest message of a rank, in bytes: that of the simulated adapters."""
+
+Channel = tuple[int, int, int, int]
+"""Sender, receiver, context and tag of messages, which are received in the order in which they are sent."""
 
 Operations = tuple[Sequence[tuple[int, int, int, int]], Sequence[Sequence[int]], Sequence[Sequence[int]]]
 """Kind, peer, tag and size of each operation; the operations that wait for its end; those that wait for its start."""
@@ -47,6 +50,8 @@ class Player:
         self._ready: deque[int] = deque(sorted(first, key=self._kind))
         self._pending: dict[int, int] = {}
         self._posted: dict[int, int] = {}
+        self.received: Counter[Channel] = Counter()
+        """Messages that it has received."""
 
     def _kind(self, number: int) -> int:
         return self._all[number][0]
@@ -70,7 +75,7 @@ class Player:
             self._release([*self._after_start[number], *self._after_end[number]])
             self.done += 1
             return
-        context, tag = (1, tag - _COLLECTIVE_TAGS) if tag >= _COLLECTIVE_TAGS else (0, tag)
+        context, tag = _context_of(tag)
         buffer = self._memory[:size]
         if kind == _SEND:
             request = self._endpoint.isend(buffer, peer, tag, context, _STANDARD, call)
@@ -90,7 +95,11 @@ class Player:
             if arrival is not None:
                 self._endpoint.free(request)
                 self.done += 1
-                self._release(self._after_end[self._pending.pop(request)])
+                number = self._pending.pop(request)
+                kind, _, tag, _ = self._all[number]
+                if kind == _RECV:
+                    self.received[arrival.source, self.rank, _context_of(tag)[0], arrival.tag] += 1
+                self._release(self._after_end[number])
 
     def _release(self, numbers: Sequence[int]) -> None:
         ready = []
@@ -108,14 +117,32 @@ class Player:
             return f"recv of {size} B from {peer} tag {tag} (operation {number})"
         return f"calc {size} (operation {number})"
 
-    def unmatched(self) -> list[dict[str, Any]]:
-        """Messages that have started and not ended."""
+    def _channel(self, number: int) -> Channel:
+        """That of a send."""
+        _, peer, tag, _ = self._all[number]
+        return (self.rank, peer, *_context_of(tag))
+
+    def _left(self, received: Counter[Channel]) -> set[int]:
+        """Sends whose messages have not been received: of each channel the last ones. Small messages end without a receive."""
+        sends = [number for number in self._posted if self._kind(number) == _SEND]
+        counts = Counter(map(self._channel, sends))
+        left = {channel: count - received[channel] for channel, count in counts.items()}
+        found = set()
+        for number in reversed(sends):
+            channel = self._channel(number)
+            if left[channel] > 0:
+                left[channel] -= 1
+                found.add(number)
+        return found
+
+    def unmatched(self, received: Counter[Channel]) -> list[dict[str, Any]]:
+        """Messages that have started and not ended, or have not been `received` by anyone."""
 
         def known(value: int) -> int | None:
             return None if value < 0 else value
 
         found = []
-        for number in sorted(self._pending.values()):
+        for number in sorted({*self._pending.values(), *self._left(received)}):
             kind, peer, tag, size = self._all[number]
             found.append(
                 {
@@ -166,6 +193,9 @@ def play(trace: Trace | Jobs, network: Any, name: str, log: RunLog | None = None
     ]
     stopped = _run(scheduler.run, players)
     network.finish()
+    received: Counter[Channel] = Counter()
+    for player in players:
+        received += player.received
     progress = [one for player in players if (one := player.progress()) is not None]
     ends = [player.end_ps / _PS_IN_NS for player in players]
     for one in progress:
@@ -176,11 +206,16 @@ def play(trace: Trace | Jobs, network: Any, name: str, log: RunLog | None = None
         end_ns=max(ends),
         ends_ns=ends,
         # Of operations in progress at the end of the run it is not known whether they would have had a match.
-        unmatched=[one for player in players for one in player.unmatched()] if stopped is None else [],
+        unmatched=[one for player in players for one in player.unmatched(received)] if stopped is None else [],
         unfinished=progress,
         network=network.described() if hasattr(network, "described") else {"fabric": name},
         stopped=stopped,
     )
+
+
+def _context_of(tag: int) -> tuple[int, int]:
+    """Context and tag in it."""
+    return (1, tag - _COLLECTIVE_TAGS) if tag >= _COLLECTIVE_TAGS else (0, tag)
 
 
 def _longest(ranks: Sequence[Sequence[tuple[int, int, int, int]]]) -> int:

@@ -192,17 +192,32 @@ impl Scheduler {
         Next::Advance(target)
     }
 
-    /// True if nothing is in progress: no event is left, no change of the fabric is planned, and every program that has not ended waits for
-    /// something that is not visible and will not be; only the limits of such waits are to come.
+    /// True if nothing is in progress: no event is left, or nothing but traffic of others, no change of the fabric is planned, and every program that has
+    /// not ended waits for something that is not visible and will not be; only the limits of such waits are to come.
     pub fn is_idle<B: Observer>(&mut self, session: &mut Session<B>) -> bool {
-        let has_event = session.engine_mut().next_event().is_some();
-        !has_event
+        let is_in_vain = |number: usize| match self.entries[number].wait {
+            Wait::Until(_) => false,
+            Wait::Done => true,
+            _ => self.visible(session, number).is_none(),
+        };
+        (0..self.entries.len()).all(is_in_vain)
             && session.next_change() == Time::MAX
-            && (0..self.entries.len()).all(|number| match self.entries[number].wait {
-                Wait::Until(_) => false,
-                Wait::Done => true,
-                _ => self.visible(session, number).is_none(),
-            })
+            && (session.engine_mut().next_event().is_none() || self.are_quiet(session))
+    }
+
+    /// True if no program can ever go on, although there are events: each waits without a limit, as [`Scheduler::is_idle`] says.
+    pub fn is_stuck<B: Observer>(&mut self, session: &mut Session<B>) -> bool {
+        let is_endless = |entry: &Entry| entry.wait == Wait::Done || entry.wait.limit() == Time::MAX;
+        self.entries.iter().all(is_endless) && self.is_idle(session)
+    }
+
+    /// True if nothing is in progress at the adapters of programs.
+    fn are_quiet<B: Observer>(&self, session: &mut Session<B>) -> bool {
+        let mut hosts = (0..self.by_host.len()).filter(|&host| !self.by_host[host].is_empty());
+        hosts.all(|host| {
+            let device = session.engine_mut().look_at_device(HostId(host as u32));
+            device.is_none_or(|device| device.is_quiet())
+        })
     }
 
     /// True if the wait of a program has reached its limit, and nothing that it waits for is visible.

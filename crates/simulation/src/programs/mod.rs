@@ -31,6 +31,9 @@ pub(crate) use queue_pairs::{ROW, empty};
 /// Advances between two questions to the caller whether to go on. Each is about as long as a completion takes.
 const ADVANCES: u32 = 256;
 
+/// Advances between two looks for programs of which none can ever go on, while others have traffic.
+const ADVANCES_OF_OTHERS: u32 = 1024;
+
 /// Programs that the run cannot have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProgramsError {
@@ -283,6 +286,12 @@ impl ProgramRun {
                 Next::Blocked => return Step::Blocked,
                 Next::Program(number) if self.polls_in_vain(number) => return Step::Polling,
                 Next::Program(number) => return Step::Program(number),
+                Next::Advance(_)
+                    if advances.is_multiple_of(ADVANCES_OF_OTHERS)
+                        && self.scheduler.is_stuck(self.run.session()) =>
+                {
+                    return Step::Blocked;
+                }
                 Next::Advance(target) => target.min(self.limit),
             };
             if self.now() >= self.limit {

@@ -9,6 +9,7 @@ mod migrate;
 mod modify;
 mod multicast;
 mod post;
+mod quiet;
 mod receive;
 mod shared;
 mod transmit;
