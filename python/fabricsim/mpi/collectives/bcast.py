@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fabricsim.mpi.collectives import trees
-from fabricsim.mpi.collectives.channel import Channel, parts, pieces
+from fabricsim.mpi.collectives.channel import Channel, floor_power, parts, pieces
 from fabricsim.mpi.operations import Schedule
 
 
@@ -88,6 +88,18 @@ def split_binary(c: Channel, data: memoryview, root: int, segment: int) -> Sched
 
 def scatter_allgather(c: Channel, data: memoryview, root: int, segment: int) -> Schedule:
     """MPICH's for long messages: parts go down a binomial tree, then around a ring."""
+    yield from _scattered(c, data, root, doubles=False)
+
+
+def scatter_doubling(c: Channel, data: memoryview, root: int, segment: int) -> Schedule:
+    """MPICH's for messages in between: parts go down a binomial tree, then pairs exchange what they have, at distances 1, 2, 4, ..
+
+    With a number of ranks that is no power of 2: `scatter_allgather`.
+    """
+    yield from _scattered(c, data, root, doubles=c.size == floor_power(c.size))
+
+
+def _scattered(c: Channel, data: memoryview, root: int, doubles: bool) -> Schedule:
     rank, size = (c.rank - root) % c.size, c.size
     ends = parts(len(data), size, 1)
 
@@ -101,6 +113,14 @@ def scatter_allgather(c: Channel, data: memoryview, root: int, segment: int) -> 
     if parent is not None:
         yield [c.irecv(subtree(rank, rank & -rank), real(parent))]
     yield [c.isend(subtree(child, child - rank), real(child)) for child in children[::-1]]
+    width = 1
+    while doubles and width < size:
+        first, other = rank // width * width, rank ^ width
+        theirs = subtree(first ^ width, width)
+        yield c.exchange(theirs, real(other), subtree(first, width), real(other))
+        width *= 2
+    if doubles:
+        return
     for step in range(size - 1):
         a, b = ends[(rank - step) % size]
         e, f = ends[(rank - step - 1) % size]
@@ -114,4 +134,5 @@ ALGORITHMS = {
     "binary": binary,
     "split_binary": split_binary,
     "scatter_allgather": scatter_allgather,
+    "scatter_doubling": scatter_doubling,
 }

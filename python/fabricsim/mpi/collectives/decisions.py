@@ -131,7 +131,15 @@ OPENMPI: dict[str, Decision] = {
 
 
 def _mpich_bcast(n: int, size: int, count: int, commutes: bool) -> Choice:
-    return ("binomial" if size < 12288 or n < 8 else "scatter_allgather"), 0
+    if size < 12288 or n < 8:
+        return "binomial", 0
+    doubles = size < 512 * KIB and n == floor_power(n)
+    return ("scatter_doubling" if doubles else "scatter_allgather"), 0
+
+
+def _mpich_reduce(n: int, size: int, count: int, commutes: bool) -> Choice:
+    long = size > 2048 and commutes and count >= floor_power(n)
+    return ("rabenseifner" if long else "binomial"), 0
 
 
 def _mpich_allreduce(n: int, size: int, count: int, commutes: bool) -> Choice:
@@ -142,7 +150,7 @@ def _mpich_allreduce(n: int, size: int, count: int, commutes: bool) -> Choice:
 def _mpich_reduce_scatter(n: int, size: int, count: int, commutes: bool) -> Choice:
     if not commutes:
         return "reduce_scatter", 0
-    return ("recursive_halving" if size < 512 * KIB else "ring"), 0
+    return ("recursive_halving" if size < 512 * KIB else "pairwise"), 0
 
 
 def _mpich_allgather(n: int, size: int, count: int, commutes: bool) -> Choice:
@@ -161,7 +169,7 @@ MPICH: dict[str, Decision] = {
     **OPENMPI,
     "barrier": _only("dissemination"),
     "bcast": _mpich_bcast,
-    "reduce": _only("binomial"),
+    "reduce": _mpich_reduce,
     "allreduce": _mpich_allreduce,
     "reduce_scatter": _mpich_reduce_scatter,
     "reduce_scatter_block": _mpich_reduce_scatter,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fabricsim.mpi.collectives import trees
-from fabricsim.mpi.collectives.channel import Channel, Reduction, pieces, room
+from fabricsim.mpi.collectives.channel import Channel, Reduction, floor_power, parts, pieces, room
 from fabricsim.mpi.operations import Schedule
 
 
@@ -72,6 +72,66 @@ def binary(c: Channel, data: memoryview, root: int, r: Reduction, segment: int) 
     yield from _along(trees.binary, c, data, root, r, segment)
 
 
-ALGORITHMS = {"linear": linear, "binomial": binomial, "pipeline": pipeline, "binary": binary}
+def rabenseifner(c: Channel, data: memoryview, root: int, r: Reduction, segment: int) -> Schedule:
+    """MPICH's for long messages: recursive halving, then a binomial tree to the root (Thakur et al. 2005)."""
+    power = floor_power(c.size)
+    extra = c.size - power
+    left_out = root < 2 * extra and root % 2 == 1
+    place = c.rank - extra
+    if c.rank < 2 * extra:
+        # Odd ranks leave their data to their neighbour.
+        if c.rank % 2:
+            yield [c.isend(data, c.rank - 1)]
+        else:
+            buffer = room([data])
+            yield [c.irecv(buffer, c.rank + 1)]
+            r.combine(buffer, data)
+        place = c.rank // 2 if c.rank % 2 == 0 else -1
+    ends = parts(len(data), power, r.unit)
+
+    def rank_of(other: int) -> int:
+        return 2 * other if other < extra else other + extra
+
+    def bytes_of(first: int, width: int) -> memoryview:
+        return data[ends[first][0] : ends[first + width - 1][1]]
+
+    first, half = 0, power // 2 if place >= 0 else 0
+    while half:
+        keeps_low = place < first + half
+        sent = bytes_of(first + half if keeps_low else first, half)
+        kept = bytes_of(first if keeps_low else first + half, half)
+        buffer = memoryview(bytearray(len(kept)))
+        other = rank_of(place + half if keeps_low else place - half)
+        yield c.exchange(buffer, other, sent, other)
+        r.combine(buffer, kept)
+        first, half = (first if keeps_low else first + half), half // 2
+    if left_out and c.rank == 0:
+        # The root takes its place.
+        yield [c.isend(bytes_of(0, 1), root)]
+        return
+    if left_out and c.rank == root:
+        place = 0
+        yield [c.irecv(bytes_of(0, 1), 0)]
+    if place < 0:
+        return
+    target = 0 if left_out else (root // 2 if root < 2 * extra else root - extra)
+    width = 1
+    while width < power:
+        other = place ^ width
+        peer = root if left_out and other == 0 else rank_of(other)
+        if (place ^ target) & width:
+            yield [c.isend(bytes_of(place // width * width, width), peer)]
+            return
+        yield [c.irecv(bytes_of(other // width * width, width), peer)]
+        width *= 2
+
+
+ALGORITHMS = {
+    "linear": linear,
+    "binomial": binomial,
+    "pipeline": pipeline,
+    "binary": binary,
+    "rabenseifner": rabenseifner,
+}
 IN_ORDER = ("linear", "binomial")
 """Algorithms for operations that do not commute."""

@@ -67,6 +67,16 @@ def ring(c: Channel, blocks: list[memoryview], r: Reduction, segment: int) -> Sc
         r.combine(buffer, received)
 
 
+def pairwise(c: Channel, blocks: list[memoryview], r: Reduction, segment: int) -> Schedule:
+    """MPICH's for long messages, in n - 1 steps: in step k rank r sends its operand to r + k."""
+    own = blocks[c.rank]
+    for step in range(1, c.size):
+        source, dest = (c.rank - step) % c.size, (c.rank + step) % c.size
+        buffer = room([own])
+        yield c.exchange(buffer, source, blocks[dest], dest)
+        r.combine(buffer, own)
+
+
 def _combine(buffer: memoryview, blocks: list[memoryview], r: Reduction) -> None:
     at = 0
     for block in blocks:
@@ -74,6 +84,11 @@ def _combine(buffer: memoryview, blocks: list[memoryview], r: Reduction) -> None
         at += len(block)
 
 
-ALGORITHMS = {"reduce_scatter": reduce_scatter, "recursive_halving": recursive_halving, "ring": ring}
+ALGORITHMS = {
+    "reduce_scatter": reduce_scatter,
+    "recursive_halving": recursive_halving,
+    "ring": ring,
+    "pairwise": pairwise,
+}
 IN_ORDER = ("reduce_scatter",)
 """Algorithms for operations that do not commute."""
