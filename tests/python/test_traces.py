@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from fabricsim.cli.app import app
 from fabricsim.errors import InputError
+from fabricsim.mpi.endpoint import Arrival
 from fabricsim.mpi.run import network_of
 from fabricsim.programs import ProgramsBlockedError
 from fabricsim.traces import FORMATS, Record, Trace, play, write_records
@@ -227,7 +228,8 @@ class _End:
                 self.wire.boxes[key].pop(0)
                 kind = "send"
             self.requests[request] = (kind, key)
-            found.append(True if kind == "send" else None)
+            # A receive gets its message's source and tag.
+            found.append(Arrival(key[0], key[2], 8) if kind == "send" else None)
         return found
 
     def wait(self, requests: Sequence[int], call: str) -> None:
@@ -267,9 +269,32 @@ def test_the_player_starts_what_waits_for_a_start_before_the_end(tmp_path: Path)
 def test_the_player_lists_operations_that_cannot_end(tmp_path: Path) -> None:
     found = play(Trace.read(_file(tmp_path, LOST), "goal"), _Wire(), "wire")
     assert [(one["rank"], one["kind"], one["peer"], one["tag"]) for one in found.unmatched] == [
-        (0, "recv", 1, 5)
+        (0, "recv", 1, 5),
+        # It has ended, since it is small, and is not received.
+        (1, "send", 0, 6),
     ]
     assert found.unfinished == [{"rank": 0, "done": 0, "operations": 1, "end_ns": 0}]
+
+
+def test_small_messages_without_a_receive_are_listed_on_a_fabric(tmp_path: Path) -> None:
+    """The last of each sender, receiver and tag: messages are received in the order in which they are sent."""
+    text = (
+        "num_ranks 3\nrank 0 {\nsend 8b to 1 tag 6\nsend 8b to 1 tag 5\nsend 9b to 1 tag 5\nsend 7b to 2 tag 5\n}\n"
+        "rank 1 {\nrecv 8b from 0 tag 5\n}\nrank 2 {\nrecv 8b from -1 tag -1\n}\n"
+    )
+    experiment = tmp_path / "three.toml"
+    experiment.write_text("topology.single-switch = { hosts = 3 }\n[run]\nduration = '1 s'\n")
+    trace = _file(tmp_path, text)
+    found = json.loads(
+        _run(str(trace), "--format", "goal", "--experiment", str(experiment), "--json", code=3)
+    )
+    listed = [(one["rank"], one["operation"], one["bytes"], one["tag"]) for one in found["unmatched"]]
+    assert listed == [(0, 0, 8, 6), (0, 2, 9, 5)]
+    assert found["unfinished"] == []
+    loggp = json.loads(
+        _run(str(trace), "--format", "goal", "--network", "loggp:L=1,o=1,g=1,G=0", "--json", code=3)
+    )
+    assert [(one["rank"], one["operation"]) for one in loggp["unmatched"]] == [(0, 0), (0, 2)]
 
 
 def test_the_player_on_a_loggp_network_of_rank_programs(tmp_path: Path) -> None:
