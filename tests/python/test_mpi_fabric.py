@@ -2,92 +2,17 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fabric_ranks import SIZES, TORUS, Rank, complete, content, receive, run, send
 
 from fabricsim.errors import InputError
-from fabricsim.mpi.endpoint import ANY, BUFFERED, STANDARD, SYNCHRONOUS, Arrival
-from fabricsim.mpi.networks.fabric import FabricEndpoint, FabricNetwork
+from fabricsim.mpi.endpoint import ANY, BUFFERED, STANDARD, SYNCHRONOUS
+from fabricsim.mpi.networks.fabric_endpoint import FabricEndpoint
 from fabricsim.native import native
 from fabricsim.programs import ProgramError, ProgramsBlockedError
-from fabricsim.results import Result
-from fabricsim.spec import Experiment
-
-FDR = """
-topology.single-switch = { hosts = 4 }
-[links.all]
-rate = "54.545 Gb/s"
-latency = "10 ns"
-buffer = "64 KiB"
-[switch]
-router_delay = "170 ns"
-[host]
-mtu = "2110 B"
-[run]
-duration = "100 s"
-"""
-TORUS = FDR.replace("single-switch = { hosts = 4 }", "torus = { dimensions = [3, 3] }")
-
-Rank = Callable[[FabricEndpoint], Any]
-SIZES = (0, 1, 110, 111, 2034, 2035, 4096, 4097, 12232, 12233, 65504, 77740, 262143, 300_000, 1 << 20)
-"""Around every limit of the protocols."""
-
-
-def run(
-    ranks: list[Rank], experiment: str = FDR, **options: Any
-) -> tuple[list[Any], Result, list[dict[str, Any]]]:
-    network = FabricNetwork(Experiment.from_text(experiment), **options)
-    with network.writing():
-        return _run(network, ranks)
-
-
-def _run(network: FabricNetwork, ranks: list[Rank]) -> tuple[list[Any], Result, list[dict[str, Any]]]:
-    scheduler, endpoints = network.open([f"rank {number}" for number in range(len(ranks))])
-
-    def bound(number: int) -> Callable[[], Any]:
-        def program() -> Any:
-            value = ranks[number](endpoints[number])
-            endpoints[number].close("Finalize()")
-            return value
-
-        return program
-
-    scheduler.run([bound(number) for number in range(len(ranks))])
-    result = network.finish()
-    return scheduler.values, result, network.log()
-
-
-def content(size: int, seed: int) -> bytes:
-    return random.Random(seed).randbytes(size)
-
-
-def complete(endpoint: FabricEndpoint, requests: list[int], call: str) -> list[Arrival]:
-    arrivals: dict[int, Arrival] = {}
-    while len(arrivals) < len(requests):
-        left = [request for request in requests if request not in arrivals]
-        endpoint.wait(left, call)
-        for request, arrival in zip(left, endpoint.test(left, call), strict=True):
-            if arrival is not None:
-                arrivals[request] = arrival
-                endpoint.free(request)
-    return [arrivals[request] for request in requests]
-
-
-def send(endpoint: FabricEndpoint, data: bytes, dest: int, tag: int = 0, mode: int = STANDARD) -> None:
-    request = endpoint.isend(memoryview(data), dest, tag, 0, mode, "Send()")
-    complete(endpoint, [request], "Send()")
-
-
-def receive(endpoint: FabricEndpoint, size: int, source: int = ANY, tag: int = ANY) -> tuple[bytes, Arrival]:
-    buffer = bytearray(size)
-    call = f"Recv(source={source}, tag={tag})"
-    request = endpoint.irecv(memoryview(buffer), source, tag, 0, call)
-    arrival = complete(endpoint, [request], call)[0]
-    return bytes(buffer), arrival
 
 
 def exchange(endpoint: FabricEndpoint) -> int:
@@ -324,87 +249,3 @@ def test_a_transfer_that_fails_ends_the_run_with_its_ranks() -> None:
     losing = {"links.errors": "lose", "links.all.bit_error_rate": 0.001, "mpi.timeout": 4}
     with pytest.raises(ProgramError, match="rank 0: SEND to rank 1 ended with RetriesExceeded"):
         run([sender, lambda endpoint: receive(endpoint, 2000)], set=losing)
-
-
-@pytest.mark.parametrize("queues", ["P,128,8,4,2,3:P,65536,16,8,4,3", "P,128,256:S,65536,256"])
-def test_credits_of_a_ring_cost_none_of_a_queue(queues: str) -> None:
-    """Each rank sends to the next one only, so that credits return in messages of their own."""
-
-    def around(endpoint: FabricEndpoint) -> None:
-        left, right = ((endpoint.rank + step) % endpoint.size for step in (-1, 1))
-        buffer = bytearray(8)
-        for number in range(1500):
-            data = number.to_bytes(8, "little")
-            requests = [
-                endpoint.irecv(memoryview(buffer), left, 0, 0, "around"),
-                endpoint.isend(memoryview(data), right, 0, 0, STANDARD, "around"),
-            ]
-            complete(endpoint, requests, "around")
-            assert buffer == data
-
-    run([around] * 3, set={"mpi.receive_queues": queues})
-
-
-def test_ranks_that_can_never_go_on_are_found_beside_the_traffic_of_others() -> None:
-    def waits(endpoint: FabricEndpoint) -> None:
-        receive(endpoint, 8, source=1 - endpoint.rank)
-
-    busy = FDR + '[[traffic]]\nsources = ["H2", "H3"]\npattern = "uniform"\nload = 0.3\nmessage = "1 KiB"\n'
-    with pytest.raises(ProgramsBlockedError, match="no program can go on") as caught:
-        run([waits] * 2, busy)
-    assert caught.value.ended is None
-    # The control: ranks that wait for a long message go on.
-    long = 1 << 22
-
-    def sends(endpoint: FabricEndpoint) -> None:
-        if endpoint.rank == 0:
-            send(endpoint, bytes(long), 1)
-        else:
-            receive(endpoint, long)
-
-    run([sends] * 2, busy)
-
-
-def test_an_exchange_is_a_receive_and_a_send() -> None:
-    """In one call, with and without the wait for both: the same results at the same times."""
-
-    def program(how: str) -> Rank:
-        def body(endpoint: FabricEndpoint) -> list[Any]:
-            found = []
-            for size in (0, 8, 5000, 200_000):
-                data, buffer = content(size, endpoint.rank), bytearray(size)
-                left, right = ((endpoint.rank + step) % endpoint.size for step in (-1, 1))
-                received, sent = (memoryview(buffer), left), (memoryview(data), right)
-                if how == "steps":
-                    requests = [
-                        endpoint.irecv(*received, 3, 1, "Alltoall()"),
-                        endpoint.isend(*sent, 3, 1, STANDARD, "Alltoall()"),
-                    ]
-                else:
-                    requests, rows = endpoint.exchange(received, sent, 3, 1, "Alltoall()", how == "waits")
-                    assert len(rows) == (2 if how == "waits" else 0)
-                while requests:
-                    done = [number for number, _ in endpoint.wait_some(requests, "Alltoall()")]
-                    requests = [one for one in requests if one not in done]
-                assert buffer == content(size, left)
-                found.append(endpoint.now())
-            return found
-
-        return body
-
-    values = {}
-    for how in ("steps", "starts", "waits"):
-        ranks, result, log = run([program(how)] * 4, log=True)
-        values[how] = (ranks, result.summary["fingerprint"], log)
-    assert values["steps"] == values["starts"] == values["waits"]
-
-
-def test_a_message_of_an_exchange_that_is_too_long_is_truncated() -> None:
-    def body(endpoint: FabricEndpoint) -> bool:
-        buffer = bytearray(4)
-        other = 1 - endpoint.rank
-        sent = (memoryview(bytes(8)), other)
-        _, rows = endpoint.exchange((memoryview(buffer), other), sent, 0, 1, "Alltoall()", True)
-        return bool(rows[0][3])
-
-    assert run([body] * 2)[0] == [True, True]

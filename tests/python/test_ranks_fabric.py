@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import Command
+from fabric_ranks import FDR as SWITCH
+from fabric_ranks import TORUS
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_mpi_fabric import FDR as SWITCH
-from test_mpi_fabric import TORUS
 from test_ranks import UNPOLLED, mixed, rows, synchronous, time_of
 
 import fabricsim as fs

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import Command
-from test_mpi_fabric import FDR
+from fabric_ranks import FDR
 
 import fabricsim as fs
 from fabricsim.mpi import MPI

@@ -347,7 +347,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<session::Session>()?;
     module.add_class::<programs::Programs>()?;
     module.add_class::<mpi::MpiPrograms>()?;
-    module.add_function(wrap_pyfunction!(mpi::decode_mpi, module)?)?;
+    module.add_function(wrap_pyfunction!(mpi::decode::decode_mpi, module)?)?;
     module.add_class::<verbs::VerbsAdapter>()?;
     module.add_class::<verbs::ConnectionAdapter>()?;
     module.add("VerbsCallError", module.py().get_type::<verbs::VerbsCallError>())?;

@@ -213,9 +213,13 @@ impl ReceiveQueue {
         // The defaults are those of `btl_openib_component.c`.
         let low = given(2).unwrap_or(buffers - buffers / 4);
         let queue = match (kind, numbers.len()) {
-            ("S", 2..=4) => {
-                Self { size, buffers, low, sends: given(3).unwrap_or_else(|| (low / 4).max(1)), credits: None }
-            }
+            ("S", 2..=4) => Self {
+                size,
+                buffers,
+                low,
+                sends: given(3).unwrap_or_else(|| (low / 4).max(1)),
+                credits: None,
+            },
             ("P", 2..=5) => {
                 let window = given(3).unwrap_or_else(|| buffers.saturating_sub(low).saturating_mul(2).max(1));
                 let reserve = given(4).unwrap_or_else(|| (buffers.saturating_mul(2) / window.max(1)).max(1));
@@ -273,7 +277,9 @@ mod tests {
     #[test]
     fn later_fields_have_the_defaults_of_open_mpi() {
         let whole = queues("P,128,256,192,128,4:S,65536,256,192,48").unwrap();
-        for text in ["P,128,256,192,128:S,65536,256,192", "P,128,256,192:S,65536,256", "P,128,256:S,65536,256"] {
+        for text in
+            ["P,128,256,192,128:S,65536,256,192", "P,128,256,192:S,65536,256", "P,128,256:S,65536,256"]
+        {
             assert_eq!(queues(text).unwrap(), whole, "{text}");
         }
     }

@@ -140,7 +140,10 @@ class Mpi:
     `S,size,buffers,low,sends`: shared by all peers; buffers are posted anew when `low` are left, and a peer
     has `sends` SENDs in progress at most. `P,size,buffers,low,window,reserve`: of each peer, which sends only
     with credits, one for each buffer; they return with messages, or in a message of their own once there are
-    `window`, for which the queue has `reserve` more buffers. Default:
+    `window`, for which the queue has `reserve` more buffers. What follows the buffers may be left out, from
+    the end: `low` is three quarters of them, `sends` a quarter of `low`, `window` twice what `low` leaves,
+    `reserve` twice the buffers by `window`. A `window` is at most `low` + 1: the credits of a longer one
+    could wait for ever. Default:
     "S,128,256,192,128:S,2048,1024,1008,64:S,12288,1024,1008,64:S,65536,1024,1008,64".
     """
     max_inline: str | None = None

@@ -123,7 +123,7 @@ class Player:
         return (self.rank, peer, *_context_of(tag))
 
     def _left(self, received: Counter[Channel]) -> set[int]:
-        """Sends whose messages have not been received: of each channel the last ones. Small messages end without a receive."""
+        """Sends whose messages have not been received: of each channel the last ones. Small ones have ended."""
         sends = [number for number in self._posted if self._kind(number) == _SEND]
         counts = Counter(map(self._channel, sends))
         left = {channel: count - received[channel] for channel, count in counts.items()}
@@ -206,7 +206,9 @@ def play(trace: Trace | Jobs, network: Any, name: str, log: RunLog | None = None
         end_ns=max(ends),
         ends_ns=ends,
         # Of operations in progress at the end of the run it is not known whether they would have had a match.
-        unmatched=[one for player in players for one in player.unmatched(received)] if stopped is None else [],
+        unmatched=[one for player in players for one in player.unmatched(received)]
+        if stopped is None
+        else [],
         unfinished=progress,
         network=network.described() if hasattr(network, "described") else {"fabric": name},
         stopped=stopped,

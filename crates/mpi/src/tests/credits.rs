@@ -1,8 +1,8 @@
 //! Receive buffers and credits that run out.
 
 use fabricsim_spec::Mpi;
-use proptest::prelude::*;
 use fabricsim_units::Time;
+use proptest::prelude::*;
 
 use super::cluster::{Cluster, Do, bytes, free_of_cost, receive, send};
 

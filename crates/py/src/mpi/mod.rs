@@ -1,6 +1,7 @@
 //! A run whose programs are ranks of MPI: their messages are handled here, their programs by the caller.
 
 mod buffers;
+pub(crate) mod decode;
 mod start;
 
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
@@ -380,13 +381,6 @@ impl MpiPrograms {
         })?;
         Ok(Outcome::new(outcome, &self.prepared).with_capture(capture))
     }
-}
-
-/// The headers at the beginning of a message of MPI, as text.
-#[pyfunction]
-pub(crate) fn decode_mpi(bytes: &[u8]) -> PyResult<String> {
-    let decoded = fabricsim_mpi::header::decode(bytes).map_err(bad_input)?;
-    Ok(format!("{} data {}", decoded.header, bytes.len() - decoded.size))
 }
 
 /// Hosts of ranks, in order: one for each, or blocks of the same size if there are more ranks than hosts.

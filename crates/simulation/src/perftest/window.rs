@@ -90,8 +90,7 @@ mod tests {
     #[test]
     fn of_many_the_slowest_of_calls_and_stages_counts() {
         let slow = Window { stage: Time::ns(500), ..window(64, 1) };
-        for (window, ns) in
-            [(window(64, 1), 60.0 + 30.0), (window(64, 8), 60.0 + 30.0 / 8.0), (slow, 500.0)]
+        for (window, ns) in [(window(64, 1), 60.0 + 30.0), (window(64, 8), 60.0 + 30.0 / 8.0), (slow, 500.0)]
         {
             let found = window.per_message().as_ns_f64();
             assert!((found / ns - 1.0).abs() < 1e-3, "{found} {window:?}");

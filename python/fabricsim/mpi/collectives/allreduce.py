@@ -62,9 +62,7 @@ def _ring(c: Channel, data: memoryview, split: list[list[tuple[int, int]]], r: R
             r.combine(buffer, data[e:f])
     for step in range(c.size - 1):
         sent, received = split[(c.rank + 1 - step) % c.size], split[(c.rank - step) % c.size]
-        yield c.exchange(
-            data[received[0][0] : received[-1][1]], left, data[sent[0][0] : sent[-1][1]], right
-        )
+        yield c.exchange(data[received[0][0] : received[-1][1]], left, data[sent[0][0] : sent[-1][1]], right)
 
 
 def reduce_bcast(c: Channel, data: memoryview, r: Reduction, segment: int) -> Schedule:
@@ -111,9 +109,7 @@ def rabenseifner(c: Channel, data: memoryview, r: Reduction, segment: int) -> Sc
     while width < power:
         other = place ^ width
         theirs = first ^ width
-        yield c.exchange(
-            bytes_of(theirs, width), partner(other), bytes_of(first, width), partner(other)
-        )
+        yield c.exchange(bytes_of(theirs, width), partner(other), bytes_of(first, width), partner(other))
         first, width = min(first, theirs), 2 * width
     if c.rank < 2 * extra:
         yield [c.isend(data, c.rank - 1)]

@@ -92,9 +92,9 @@ def scatter_allgather(c: Channel, data: memoryview, root: int, segment: int) -> 
 
 
 def scatter_doubling(c: Channel, data: memoryview, root: int, segment: int) -> Schedule:
-    """MPICH's for messages in between: parts go down a binomial tree, then pairs exchange what they have, at distances 1, 2, 4, ..
+    """MPICH's for messages in between: parts go down a binomial tree, then pairs exchange what they have.
 
-    With a number of ranks that is no power of 2: `scatter_allgather`.
+    Their distances are 1, 2, 4, .. With a number of ranks that is no power of 2: `scatter_allgather`.
     """
     yield from _scattered(c, data, root, doubles=c.size == floor_power(c.size))
 

@@ -56,8 +56,9 @@ class Channel:
         return number
 
     def exchange(self, buffer: memoryview, source: int, data: memoryview, dest: int) -> list[int]:
-        """Starts a receive from a rank and a send to one. Returns the requests for which the schedule has to wait: none if
-        both have ended, which they have where this rank waits for nothing else.
+        """Starts a receive from a rank and a send to one. Returns the requests for which the schedule has to wait.
+
+        There are none if both have ended, as they have where this rank waits for nothing else.
         """
         process, ranks = self._process, self._ranks
         process.messages += 1

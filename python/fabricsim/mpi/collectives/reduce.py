@@ -72,58 +72,76 @@ def binary(c: Channel, data: memoryview, root: int, r: Reduction, segment: int) 
     yield from _along(trees.binary, c, data, root, r, segment)
 
 
+class _Halving:
+    """Places of ranks in a reduction by halves: as many as the power of 2 below, and the parts of the message.
+
+    Odd ranks among the first ones have none, as many as are left over.
+    """
+
+    def __init__(self, c: Channel, data: memoryview, r: Reduction) -> None:
+        self.power = floor_power(c.size)
+        self.extra = c.size - self.power
+        self._data, self._ends = data, parts(len(data), self.power, r.unit)
+
+    def is_left_out(self, rank: int) -> bool:
+        return rank < 2 * self.extra and rank % 2 == 1
+
+    def place_of(self, rank: int) -> int:
+        return rank // 2 if rank < 2 * self.extra else rank - self.extra
+
+    def rank_of(self, place: int) -> int:
+        return 2 * place if place < self.extra else place + self.extra
+
+    def bytes_of(self, first: int, width: int) -> memoryview:
+        return self._data[self._ends[first][0] : self._ends[first + width - 1][1]]
+
+
 def rabenseifner(c: Channel, data: memoryview, root: int, r: Reduction, segment: int) -> Schedule:
     """MPICH's for long messages: recursive halving, then a binomial tree to the root (Thakur et al. 2005)."""
-    power = floor_power(c.size)
-    extra = c.size - power
-    left_out = root < 2 * extra and root % 2 == 1
-    place = c.rank - extra
-    if c.rank < 2 * extra:
-        # Odd ranks leave their data to their neighbour.
-        if c.rank % 2:
-            yield [c.isend(data, c.rank - 1)]
-        else:
-            buffer = room([data])
-            yield [c.irecv(buffer, c.rank + 1)]
-            r.combine(buffer, data)
-        place = c.rank // 2 if c.rank % 2 == 0 else -1
-    ends = parts(len(data), power, r.unit)
+    halving = _Halving(c, data, r)
+    if halving.is_left_out(c.rank):
+        yield [c.isend(data, c.rank - 1)]
+    else:
+        yield from _halve(c, data, r, halving)
+    place, target = halving.place_of(c.rank), halving.place_of(root)
+    stands_in = halving.is_left_out(root)
+    if stands_in:
+        # The root takes the place of rank 0.
+        target = 0
+        if c.rank == 0:
+            yield [c.isend(halving.bytes_of(0, 1), root)]
+        if c.rank == root:
+            place = 0
+            yield [c.irecv(halving.bytes_of(0, 1), 0)]
+    if c.rank != root and (halving.is_left_out(c.rank) or (stands_in and c.rank == 0)):
+        return
+    width = 1
+    while width < halving.power:
+        other = place ^ width
+        peer = root if stands_in and other == 0 else halving.rank_of(other)
+        if (place ^ target) & width:
+            yield [c.isend(halving.bytes_of(place // width * width, width), peer)]
+            return
+        yield [c.irecv(halving.bytes_of(other // width * width, width), peer)]
+        width *= 2
 
-    def rank_of(other: int) -> int:
-        return 2 * other if other < extra else other + extra
 
-    def bytes_of(first: int, width: int) -> memoryview:
-        return data[ends[first][0] : ends[first + width - 1][1]]
-
-    first, half = 0, power // 2 if place >= 0 else 0
+def _halve(c: Channel, data: memoryview, r: Reduction, halving: _Halving) -> Schedule:
+    """Each place keeps the result of a half of what it has, step by step."""
+    if c.rank < 2 * halving.extra:
+        buffer = room([data])
+        yield [c.irecv(buffer, c.rank + 1)]
+        r.combine(buffer, data)
+    place, first, half = halving.place_of(c.rank), 0, halving.power // 2
     while half:
         keeps_low = place < first + half
-        sent = bytes_of(first + half if keeps_low else first, half)
-        kept = bytes_of(first if keeps_low else first + half, half)
+        sent = halving.bytes_of(first + half if keeps_low else first, half)
+        kept = halving.bytes_of(first if keeps_low else first + half, half)
         buffer = memoryview(bytearray(len(kept)))
-        other = rank_of(place + half if keeps_low else place - half)
+        other = halving.rank_of(place + half if keeps_low else place - half)
         yield c.exchange(buffer, other, sent, other)
         r.combine(buffer, kept)
         first, half = (first if keeps_low else first + half), half // 2
-    if left_out and c.rank == 0:
-        # The root takes its place.
-        yield [c.isend(bytes_of(0, 1), root)]
-        return
-    if left_out and c.rank == root:
-        place = 0
-        yield [c.irecv(bytes_of(0, 1), 0)]
-    if place < 0:
-        return
-    target = 0 if left_out else (root // 2 if root < 2 * extra else root - extra)
-    width = 1
-    while width < power:
-        other = place ^ width
-        peer = root if left_out and other == 0 else rank_of(other)
-        if (place ^ target) & width:
-            yield [c.isend(bytes_of(place // width * width, width), peer)]
-            return
-        yield [c.irecv(bytes_of(other // width * width, width), peer)]
-        width *= 2
 
 
 ALGORITHMS = {
