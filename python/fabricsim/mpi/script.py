@@ -53,8 +53,8 @@ def run_script(
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None
     except (SyntaxError, ValueError) as error:
-        line, text = getattr(error, "lineno", None), getattr(error, "msg", None)
-        raise InputError(f"{path}{f', line {line}' if line else ''}: {text or error}") from None
+        line, problem = getattr(error, "lineno", None), getattr(error, "msg", None)
+        raise InputError(f"{path}{f', line {line}' if line else ''}: {problem or error}") from None
     modules = _Modules([path.resolve().parent, *(Path(one).resolve() for one in own_modules)])
 
     def program() -> None:
