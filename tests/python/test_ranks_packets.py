@@ -83,6 +83,35 @@ def test_ranks_that_share_a_link_wait_for_it(file: Path) -> None:
     assert any("S0->H2: ranks waited" in line for line in run.report.lines())
 
 
+def test_links_are_on_the_critical_path(file: Path) -> None:
+    run = reported(file, {0: 2, 1: 2})
+    report = report_of(run)
+    path = report.tables["mpi_path"]
+    waited = path[path["link"] != ""]
+    assert {"S0->H2"} <= set(waited["link"])
+    assert set(waited["cause"]) <= {"congested link", "busy input", "free link"}
+    # The parts follow each other, and take as long as the run.
+    assert path["start_ns"].iloc[0] == 0
+    assert path["start_ns"].tolist()[1:] == path["end_ns"].tolist()[:-1]
+    assert path["end_ns"].iloc[-1] == pytest.approx(run.end_ns)
+    spent = (path["end_ns"] - path["start_ns"]).groupby(path["cause"]).sum()
+    assert report.path["congested link"] == pytest.approx(spent["congested link"])
+    assert report.summary()["critical_path"]["congested_link_ns"] == report.path["congested link"]
+    assert any(line.startswith("critical path: ") and line.endswith("for S0->H2") for line in report.lines())
+    # The control: without packets it is the same path, of which no link is known.
+    without = fs.mpi.run(shift({0: 2, 1: 2}), 4, file, report=True)
+    plain = report_of(without).tables["mpi_path"]
+    assert (plain["link"] == "").all()
+    assert set(report_of(without).path) == {"computation", "calls", "messages"}
+    ours = path.groupby(["rank", "peer", "call"])[["start_ns", "end_ns"]].agg(
+        {"start_ns": "min", "end_ns": "max"}
+    )
+    theirs = plain.groupby(["rank", "peer", "call"])[["start_ns", "end_ns"]].agg(
+        {"start_ns": "min", "end_ns": "max"}
+    )
+    assert ours.equals(theirs)
+
+
 def test_ranks_that_share_no_link_wait_for_none(file: Path) -> None:
     waits = reported(file, {0: 2, 1: 3}).report.tables["mpi_waits"]
     assert waits[waits["link"] != ""].empty

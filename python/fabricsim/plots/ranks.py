@@ -100,13 +100,15 @@ def _kind(kind: str, name: str) -> str:
 
 
 def _path(axes: Axes, path: pd.DataFrame, scale: float, ranks: int) -> None:
+    # A message is one line, also if its packets waited for links.
+    parts = (path[["rank", "peer", "call"]] != path[["rank", "peer", "call"]].shift()).any(axis=1)
+    is_new = parts | (path["peer"] < 0)
     lines = []
-    for begin, end, rank, peer, cause in zip(
-        path["start_ns"], path["end_ns"], path["rank"], path["peer"], path["cause"], strict=True
-    ):
-        to = peer if cause == "messages" else rank
+    for _, part in path.groupby(is_new.cumsum()):
+        first = part.iloc[0]
+        rank, to = first["rank"], first["peer"] if first["peer"] >= 0 else first["rank"]
         if max(rank, to) < ranks:
-            lines.append([(begin / scale, rank), (end / scale, to)])
+            lines.append([(first["start_ns"] / scale, rank), (part["end_ns"].iloc[-1] / scale, to)])
     axes.add_collection(LineCollection(lines, colors="black", linewidths=1.6, zorder=4))
 
 

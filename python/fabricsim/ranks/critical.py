@@ -2,20 +2,22 @@
 
 It is followed backwards from the last rank's end. A rank that works is on the path itself. A rank that waited until a
 message came hands the path to the message, and it to the rank that sent it. Each part is a time of one cause; the parts
-follow each other without gaps, so that they add up to the end of the run.
+follow each other without gaps, so that they add up to the end of the run. Where the times are known for which packets
+waited for links, those of the two hosts are parts of the message, with their link.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fabricsim.ranks.causes import Turn, turns
 from fabricsim.ranks.log import RankLog, Receive, RunLog, Wait
+from fabricsim.ranks.queues import BUSY_INPUT, CONGESTED, FREE_LINK, Queues
 
 COMPUTATION, CALLS, MESSAGES = "computation", "calls", "messages"
-CAUSES = (COMPUTATION, CALLS, MESSAGES)
+CAUSES = (COMPUTATION, CALLS, MESSAGES, CONGESTED, BUSY_INPUT, FREE_LINK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,7 @@ class Segment:
     """A part of the path, picoseconds."""
 
     cause: str
-    """`computation`, `calls` (work inside MPI) or `messages` (between ranks)."""
+    """`computation`, `calls` (work inside MPI), `messages` (between ranks), or why packets waited for a link."""
     rank: int
     """Rank that works; of a message the one that sent it."""
     peer: int | None
@@ -34,10 +36,17 @@ class Segment:
     end: int
     bytes: int = 0
     """Of a message."""
+    link: str = ""
+    """The link for which the message's packets waited, where that is the cause."""
 
 
-def critical_path(log: RunLog) -> list[Segment]:
-    """Segments in order of time. Messages must be paired."""
+def critical_path(log: RunLog, queues: Queues | None = None) -> list[Segment]:
+    """Segments in order of time. Messages must be paired.
+
+    Args:
+        log: the record.
+        queues: times for which packets waited for links, if they are known.
+    """
     last = max(log.ranks, key=lambda one: one.end, default=None)
     if last is None:
         return []
@@ -55,15 +64,32 @@ def critical_path(log: RunLog) -> list[Segment]:
             found.append(_message(wait, _call(rank, wait.call), at))
         rank, time, step = log.ranks[turn.rank], at, turn.step
     found.reverse()
-    return found
+    if queues is None:
+        return found
+    return [part for one in found for part in _in_fabric(log, one, queues)]
+
+
+def _in_fabric(log: RunLog, one: Segment, queues: Queues) -> Iterator[Segment]:
+    """A message, with the times in which its packets waited for links apart."""
+    if one.peer is None:
+        yield one
+        return
+    at = one.begin
+    for queued in queues.within(log.ranks[one.rank].host, log.ranks[one.peer].host, one.begin, one.end):
+        if queued.begin > at:
+            yield replace(one, begin=at, end=queued.begin)
+        yield replace(one, cause=queued.cause, begin=queued.begin, end=queued.end, link=queued.link)
+        at = queued.end
+    if one.end > at:
+        yield replace(one, begin=at)
 
 
 def shares(path: list[Segment]) -> dict[str, int]:
-    """Picoseconds of each cause."""
+    """Picoseconds of each cause; of waits for links, where there are any."""
     found = dict.fromkeys(CAUSES, 0)
     for one in path:
         found[one.cause] += one.end - one.begin
-    return found
+    return {cause: time for cause, time in found.items() if time or cause in CAUSES[:3]}
 
 
 def _last_wait(log: RunLog, rank: RankLog, time: int, step: int) -> tuple[Wait, Turn] | None:

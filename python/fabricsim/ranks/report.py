@@ -33,7 +33,7 @@ class RankReport:
     waits: Sequence[Part] = field(repr=False)
     """Waits of all ranks by cause."""
     path: Mapping[str, float]
-    """Nanoseconds of each cause on the critical path: `computation`, `calls`, `messages`."""
+    """Nanoseconds of each cause on the critical path: `computation`, `calls`, `messages`, and of waits for links."""
 
     @property
     def end_ns(self) -> float:
@@ -48,7 +48,7 @@ class RankReport:
             "end_ns": self.end_ns,
             "messages": len(messages),
             "bytes": int(messages["bytes"].sum()),
-            "critical_path": {f"{cause}_ns": time for cause, time in self.path.items()},
+            "critical_path": {f"{cause.replace(' ', '_')}_ns": time for cause, time in self.path.items()},
         }
 
     def result(self, fabric: Result | None = None, name: str = "mpi") -> Result:
@@ -74,13 +74,15 @@ class RankReport:
         by_call = calls.drop(columns="rank").groupby("call").sum().sort_values("time_ns", ascending=False)
         total = sum(len(self.log.ranks) * [self.end_ns]) or 1.0
         found = [
-            f"{'call':<16}{'count':>9}{'time':>11}{'late sender':>13}{'late recv.':>12}{'transfer':>11}{'bytes':>14}"
+            f"{'call':<16}{'count':>9}{'time':>11}{'late sender':>13}{'late recv.':>12}{'links':>11}{'transfer':>11}"
+            f"{'bytes':>14}"
         ]
+        by_call["links_ns"] = by_call[["congested_link_ns", "busy_input_ns", "free_link_ns"]].sum(axis=1)
         for name, row in by_call.head(LISTED).iterrows():
             found.append(
                 f"{name:<16}{row['count']:>9.0f}{_share(row['time_ns'], total):>11}"
                 f"{_share(row['late_sender_ns'], total):>13}{_share(row['late_receiver_ns'], total):>12}"
-                f"{_share(row['transfer_ns'], total):>11}{row['bytes']:>14.0f}"
+                f"{_share(row['links_ns'], total):>11}{_share(row['transfer_ns'], total):>11}{row['bytes']:>14.0f}"
             )
         found.append("times are parts of ranks x run time")
         sums = {name: calls[name].sum() for name in map(str, calls) if name.endswith("_bytes")}
@@ -96,6 +98,12 @@ class RankReport:
         found += self._congested()
         share = ", ".join(f"{cause} {_share(time, self.end_ns)}" for cause, time in self.path.items())
         found.append(f"critical path of {nanoseconds(self.end_ns)}: {share}")
+        path = self.tables["mpi_path"]
+        spent = (path["end_ns"] - path["start_ns"]).groupby(path["link"]).sum().drop("", errors="ignore")
+        found += [
+            f"critical path: {nanoseconds(time)} of waits for {link}"
+            for link, time in spent.sort_values(ascending=False).head(3).items()
+        ]
         return found
 
     def _congested(self) -> list[str]:
@@ -150,7 +158,8 @@ def report_of(
     pair(log)
     if operations is not None:
         classify(log, operations)
-    path = critical_path(log)
-    waits = list(parts(log, None if hops is None else Queues(hops)))
+    queues = None if hops is None else Queues(hops)
+    path = critical_path(log, queues)
+    waits = list(parts(log, queues))
     made = tables(log, waits, path)
     return RankReport(log, made, waits, {cause: time / 1000 for cause, time in shares(path).items()})

@@ -82,13 +82,14 @@ _MATRIX: Notes = {
     "bytes": ("B", "Their bytes, without headers"),
 }
 _PATH: Notes = {
-    "cause": ("", "computation, calls (work inside MPI) or messages (between ranks)"),
+    "cause": ("", "computation, calls (work inside MPI), messages (between ranks), or why packets waited"),
     "rank": ("", "Rank that works; of a message its sender"),
     "peer": ("", "Receiver of the message; -1 without a message"),
     "call": ("", "Call of the rank, or the one that waits for the message"),
     "start_ns": ("ns", "Begin of the part"),
     "end_ns": ("ns", "End of the part, which is the begin of the next one"),
     "bytes": ("B", "Bytes of the message"),
+    "link": ("", "Link for which the message's packets waited, where that is the cause"),
 }
 _TIMELINE: Notes = {
     "rank": ("", "Rank of MPI"),
@@ -220,7 +221,7 @@ def _matrix(log: RunLog) -> list[list[int]]:
 
 def _segment(one: Segment) -> list[Any]:
     peer = NO_PEER if one.peer is None else one.peer
-    return [one.cause, one.rank, peer, one.call, _ns(one.begin), _ns(one.end), one.bytes]
+    return [one.cause, one.rank, peer, one.call, _ns(one.begin), _ns(one.end), one.bytes, one.link]
 
 
 def _timeline(log: RunLog, waits: Sequence[Part]) -> list[list[Any]]:
