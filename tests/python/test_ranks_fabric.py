@@ -101,6 +101,39 @@ def test_a_rendezvous_waits_for_the_computation_of_its_receiver(rendezvous: str)
     assert first == [("computation", 1, 0.0, 50_000.0)]
 
 
+@pytest.mark.parametrize("queues", ["P,12288,64,32,16,8:P,65536,64,32,16,8", ""])
+def test_messages_without_credits_wait_for_the_computation_of_their_receiver(queues: str) -> None:
+    """64 buffers for 200 messages: the others go when the receiver has computed, and has returned credits."""
+
+    def program() -> None:
+        comm, data = MPI.COMM_WORLD, np.zeros(1024)
+        if comm.rank == 0:
+            for _ in range(200):
+                comm.Send(data, 1)
+            comm.Ssend(data, 1)
+        else:
+            comm.Recv(data, 0)
+            fs.compute("2 ms")
+            for _ in range(200):
+                comm.Recv(data, 0)
+
+    text = FDR if not queues else f'{FDR}\nreceive_queues = "{queues}"\neager_rdma = false\n'
+    found = report(program, experiment=text)
+    waits = found.tables["mpi_waits"].set_index(["rank", "call", "cause"])["time_ns"]
+    held = [one for one in found.log.ranks[0].sends if one.is_held]
+    # The control: shared queues have no credits. Their messages wait for places in the send queue.
+    credited = [one for one in held if one.credited is not None]
+    assert bool(credited) == bool(queues)
+    cause = "no credits" if queues else "late receiver"
+    assert waits[0, "Ssend", cause] == pytest.approx(2_000_000, rel=0.15)
+    if queues:
+        assert len(held) == len(credited) > 100
+        assert all(one.credited is not None and one.credited > 2_000_000_000 for one in held)
+    assert found.path["computation"] == 2_000_000
+    path = found.tables["mpi_path"]
+    assert set(path[path["cause"] == "computation"]["rank"]) == {1}
+
+
 def test_a_put_needs_the_sender_in_mpi() -> None:
     def program() -> None:
         comm, data = MPI.COMM_WORLD, np.zeros(300_000, "B")

@@ -28,6 +28,7 @@ _KINDS = {
     "collective call": COLOURS[3],
     "late sender": COLOURS[1],
     "late receiver": COLOURS[4],
+    "no credits": "#5F4B32",
     "congested link": "#8B1A1A",
     "busy input": "#7A5195",
     "free link": "#999933",

@@ -4,6 +4,7 @@
 |---|---|---|
 | late sender | a receive | the sender starts the send; if the transfer needs it, it is back in MPI |
 | late receiver | a send | the receiver posts the receive, and is in MPI |
+| no credits | both | the message has credits, and a place in the send queue |
 | congested link, busy input, free link | both | after that, while a packet of the two hosts waits for a link |
 | transfer | both | the end, for the rest |
 | polling | tests and probes in vain | the end |
@@ -18,7 +19,8 @@ from fabricsim.ranks.log import RankLog, Receive, RunLog, Send, Wait
 from fabricsim.ranks.queues import BUSY_INPUT, CONGESTED, FREE_LINK, Queues
 
 LATE_SENDER, LATE_RECEIVER, TRANSFER, POLLING = "late sender", "late receiver", "transfer", "polling"
-CAUSES = (LATE_SENDER, LATE_RECEIVER, CONGESTED, BUSY_INPUT, FREE_LINK, TRANSFER, POLLING)
+NO_CREDITS = "no credits"
+CAUSES = (LATE_SENDER, LATE_RECEIVER, NO_CREDITS, CONGESTED, BUSY_INPUT, FREE_LINK, TRANSFER, POLLING)
 _NEED_THE_SENDER = ("put", "send")
 """Protocols in which the sender answers the receiver: it must be in MPI."""
 _NEED_THE_RECEIVER = ("get", *_NEED_THE_SENDER)
@@ -97,11 +99,22 @@ def _split(log: RunLog, wait: Wait, rank: int) -> Iterator[Part]:
     else:
         peer, cause = operation.dest, LATE_RECEIVER
     late = max((one.time for one in turns(log, operation, end) if one.rank == peer), default=begin)
-    late = min(max(late, begin), end)
-    if late > begin:
-        yield Part(rank, wait.call, peer, cause, begin, late)
-    if end > late:
-        yield Part(rank, wait.call, peer, TRANSFER, late, end)
+    held = _held_until(operation)
+    if isinstance(operation, Receive):
+        steps = [(cause, min(late, held) if held else late), (NO_CREDITS, held)]
+    else:
+        steps = [(NO_CREDITS, held), (cause, late)]
+    at = begin
+    for why, to in [*steps, (TRANSFER, end)]:
+        if min(to, end) > at:
+            yield Part(rank, wait.call, peer, why, at, min(to, end))
+            at = min(to, end)
+
+
+def _held_until(operation: Send | Receive) -> int:
+    """Time until which a message waited for credits; 0 if it did not."""
+    send = operation.send if isinstance(operation, Receive) else operation
+    return send.posted or 0 if send is not None and send.is_held else 0
 
 
 def turns(log: RunLog, operation: Send | Receive, end: int) -> list[Turn]:
@@ -116,6 +129,8 @@ def turns(log: RunLog, operation: Send | Receive, end: int) -> list[Turn]:
     if send is None:
         return []
     found = [Turn(send.begin, send.rank, send.step + 1, send.end)]
+    if send.is_held:
+        found += _end_of_hold(log, send)
     if send.protocol in _NEED_THE_SENDER and send.rank != operation.rank:
         found += _last_return(log.ranks[send.rank], send.begin, send.step, end, send.done)
     if receive is None or (is_receive and send.protocol not in _NEED_THE_RECEIVER):
@@ -123,6 +138,15 @@ def turns(log: RunLog, operation: Send | Receive, end: int) -> list[Turn]:
     found.append(Turn(receive.posted, receive.rank, receive.step + 1, receive.posted))
     found += _last_return(log.ranks[receive.rank], receive.posted, receive.step, end, receive.done)
     return found
+
+
+def _end_of_hold(log: RunLog, send: Send) -> list[Turn]:
+    """Why a message that was held could be posted: the receiver returned credits, or the sender came back to MPI."""
+    assert send.posted is not None
+    returned = _last_return(log.ranks[send.rank], send.end, send.step, send.posted, None)
+    if send.credited is None or any(one.time > send.credited for one in returned):
+        return returned
+    return [Turn(send.credited, send.dest, len(log.ranks[send.dest].steps) + 1, send.credited)]
 
 
 def _last_return(rank: RankLog, after: int, step: int, end: int, done: int | None) -> list[Turn]:

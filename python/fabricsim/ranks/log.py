@@ -48,6 +48,15 @@ class Send:
     """Time at which the rank found it complete."""
     protocol: str = "eager"
     receive: Receive | None = None
+    posted: int | None = None
+    """Time at which its first operation of verbs was posted, if it has one."""
+    credited: int | None = None
+    """Time at which the receiver last returned credits in a message of their own, after `end` and before `posted`."""
+
+    @property
+    def is_held(self) -> bool:
+        """True if it waited for credits, or for a place in a send queue, when the call that started it had returned."""
+        return self.posted is not None and self.posted > self.end
 
 
 @dataclass(slots=True, eq=False)

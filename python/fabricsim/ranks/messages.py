@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -15,6 +16,7 @@ _SEQUENCES = 1 << 16
 _ENVELOPE = re.compile(
     r"(MATCH|RNDV|RGET) context (\d+) source \d+ tag -?\d+ sequence (\d+)(?: length (\d+))?"
 )
+_CREDITS = "CREDITS"
 _HEADERS = {"SEND": 36, "RDMA_WRITE": 40}
 """Bytes of the headers of RNDV by operation: those in a ring have 4 B more."""
 
@@ -45,18 +47,22 @@ def pair(log: RunLog) -> None:
 
 
 def classify(log: RunLog, operations: Iterable[Mapping[str, Any]]) -> None:
-    """Sets the protocol of each message on a fabric from the operations of verbs.
+    """Sets the protocol of each message on a fabric from the operations of verbs, and when it was posted.
 
     The first operation of a message states its context and sequence number. Messages between ranks of one host have no
     operation: they take shared memory.
     """
-    first: dict[tuple[int, int, int, int], list[str]] = defaultdict(list)
+    first: dict[tuple[int, int, int, int], list[tuple[str, int]]] = defaultdict(list)
+    credits: dict[tuple[int, int], list[int]] = defaultdict(list)
     for one in operations:
+        at = round(one["time_ns"] * 1000)
+        if one["header"].startswith(_CREDITS):
+            credits[one["from"], one["to"]].append(at)
         found = _ENVELOPE.match(one["header"])
         if found is not None:
             name, context, sequence, length = found.groups()
             protocol = _protocol(name, one["op"], one["bytes"], int(length or 0))
-            first[one["from"], one["to"], int(context), int(sequence)].append(protocol)
+            first[one["from"], one["to"], int(context), int(sequence)].append((protocol, at))
     for rank in log.ranks:
         counts: dict[tuple[int, int], int] = defaultdict(int)
         for send in rank.sends:
@@ -64,7 +70,14 @@ def classify(log: RunLog, operations: Iterable[Mapping[str, Any]]) -> None:
             counts[send.dest, send.context] += 1
             known = first.get((send.rank, send.dest, send.context, number % _SEQUENCES), ())
             turn = number // _SEQUENCES
-            send.protocol = known[turn] if turn < len(known) else "shared"
+            if turn >= len(known):
+                send.protocol = "shared"
+                continue
+            send.protocol, send.posted = known[turn]
+            if send.is_held:
+                returned = credits[send.dest, send.rank]
+                place = bisect_right(returned, send.posted) - 1
+                send.credited = returned[place] if place >= 0 and returned[place] > send.end else None
 
 
 def _protocol(header: str, operation: str, size: int, length: int) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from fabricsim.errors import InputError, StoreError
 from fabricsim.lazy import pandas as pd
-from fabricsim.ranks.causes import LATE_RECEIVER, LATE_SENDER, POLLING, TRANSFER, Part, parts
+from fabricsim.ranks.causes import LATE_RECEIVER, LATE_SENDER, NO_CREDITS, POLLING, TRANSFER, Part, parts
 from fabricsim.ranks.log import RankLog, RunLog
 from fabricsim.ranks.messages import messages_of
 from fabricsim.ranks.paraver_links import NODE, Links
@@ -203,7 +203,7 @@ def _states(rank: RankLog, waits: list[Part], end_of_run: int) -> Iterator[tuple
         at = max(at, until)
 
 
-_STATE_OF = {LATE_SENDER: 3, TRANSFER: 3, LATE_RECEIVER: 4, POLLING: 6}
+_STATE_OF = {LATE_SENDER: 3, TRANSFER: 3, LATE_RECEIVER: 4, NO_CREDITS: 4, POLLING: 6}
 
 
 def _interval(begin: int, end: int, state: int) -> Iterator[tuple[int, int, int]]:

@@ -32,6 +32,10 @@ _WAITS: Notes = {
         "ns",
         "Time waiting in sends before the receiver was in MPI with its receive posted",
     ),
+    "no_credits_ns": (
+        "ns",
+        "Time waiting for messages that waited for credits or a place in a send queue at their sender",
+    ),
     "congested_link_ns": (
         "ns",
         "Time waiting for messages whose packets waited for links that carried those of others; of runs that record "
