@@ -8,25 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fabric_ranks import FDR as FABRIC
 
 import fabricsim as fs
 from fabricsim.mpi import MPI
 from fabricsim.mpi.buffers import Block, data_of
 from fabricsim.spec import Experiment
 
-FABRIC = """
-topology.single-switch = { hosts = 2 }
-[links.all]
-rate = "54.545 Gb/s"
-latency = "10 ns"
-buffer = "64 KiB"
-[switch]
-router_delay = "170 ns"
-[host]
-mtu = "2110 B"
-[run]
-duration = "100 s"
-"""
 DOUBLES = np.arange(6.0).reshape(2, 3)
 
 
