@@ -5,6 +5,7 @@ from __future__ import annotations
 from fabricsim.mpi.collectives import bcast, reduce
 from fabricsim.mpi.collectives.channel import Channel, Reduction, floor_power, parts, room
 from fabricsim.mpi.collectives.decisions import choose
+from fabricsim.mpi.collectives.halving import Halving
 from fabricsim.mpi.operations import Schedule
 
 
@@ -75,43 +76,20 @@ def reduce_bcast(c: Channel, data: memoryview, r: Reduction, segment: int) -> Sc
 
 def rabenseifner(c: Channel, data: memoryview, r: Reduction, segment: int) -> Schedule:
     """MPICH's for long messages: recursive halving, then recursive doubling (Thakur et al. 2005)."""
-    power = floor_power(c.size)
-    extra = c.size - power
-    place = c.rank - extra
-    if c.rank < 2 * extra:
-        if c.rank % 2 == 0:
-            yield [c.isend(data, c.rank + 1)]
-            yield [c.irecv(data, c.rank + 1)]
-            return
-        buffer = room([data])
-        yield [c.irecv(buffer, c.rank - 1)]
-        r.combine(buffer, data)
-        place = c.rank // 2
-    ends = parts(len(data), power, r.unit)
-
-    def partner(other: int) -> int:
-        return 2 * other + 1 if other < extra else other + extra
-
-    def bytes_of(first: int, width: int) -> memoryview:
-        return data[ends[first][0] : ends[first + width - 1][1]]
-
-    first, width = 0, power
-    while width > 1:
-        half = width // 2
-        keeps_low = place < first + half
-        sent = bytes_of(first + half if keeps_low else first, half)
-        kept = bytes_of(first if keeps_low else first + half, half)
-        buffer = memoryview(bytearray(len(kept)))
-        other = place + half if keeps_low else place - half
-        yield c.exchange(buffer, partner(other), sent, partner(other))
-        r.combine(buffer, kept)
-        first, width = (first if keeps_low else first + half), half
-    while width < power:
-        other = place ^ width
-        theirs = first ^ width
-        yield c.exchange(bytes_of(theirs, width), partner(other), bytes_of(first, width), partner(other))
-        first, width = min(first, theirs), 2 * width
-    if c.rank < 2 * extra:
+    halving = Halving(c, data, r, stays=1)
+    if halving.is_left_out(c.rank):
+        yield [c.isend(data, c.rank + 1)]
+        yield [c.irecv(data, c.rank + 1)]
+        return
+    yield from halving.halve()
+    place = halving.place_of(c.rank)
+    width = 1
+    while width < halving.power:
+        first, other = place // width * width, halving.rank_of(place ^ width)
+        theirs = halving.bytes_of(first ^ width, width)
+        yield c.exchange(theirs, other, halving.bytes_of(first, width), other)
+        width *= 2
+    if c.rank < 2 * halving.extra:
         yield [c.isend(data, c.rank - 1)]
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from fabricsim.mpi.collectives import trees
-from fabricsim.mpi.collectives.channel import Channel, Reduction, floor_power, parts, pieces, room
+from fabricsim.mpi.collectives.channel import Channel, Reduction, pieces, room
+from fabricsim.mpi.collectives.halving import Halving
 from fabricsim.mpi.operations import Schedule
 
 
@@ -72,37 +73,13 @@ def binary(c: Channel, data: memoryview, root: int, r: Reduction, segment: int) 
     yield from _along(trees.binary, c, data, root, r, segment)
 
 
-class _Halving:
-    """Places of ranks in a reduction by halves: as many as the power of 2 below, and the parts of the message.
-
-    Odd ranks among the first ones have none, as many as are left over.
-    """
-
-    def __init__(self, c: Channel, data: memoryview, r: Reduction) -> None:
-        self.power = floor_power(c.size)
-        self.extra = c.size - self.power
-        self._data, self._ends = data, parts(len(data), self.power, r.unit)
-
-    def is_left_out(self, rank: int) -> bool:
-        return rank < 2 * self.extra and rank % 2 == 1
-
-    def place_of(self, rank: int) -> int:
-        return rank // 2 if rank < 2 * self.extra else rank - self.extra
-
-    def rank_of(self, place: int) -> int:
-        return 2 * place if place < self.extra else place + self.extra
-
-    def bytes_of(self, first: int, width: int) -> memoryview:
-        return self._data[self._ends[first][0] : self._ends[first + width - 1][1]]
-
-
 def rabenseifner(c: Channel, data: memoryview, root: int, r: Reduction, segment: int) -> Schedule:
     """MPICH's for long messages: recursive halving, then a binomial tree to the root (Thakur et al. 2005)."""
-    halving = _Halving(c, data, r)
+    halving = Halving(c, data, r, stays=0)
     if halving.is_left_out(c.rank):
         yield [c.isend(data, c.rank - 1)]
     else:
-        yield from _halve(c, data, r, halving)
+        yield from halving.halve()
     place, target = halving.place_of(c.rank), halving.place_of(root)
     stands_in = halving.is_left_out(root)
     if stands_in:
@@ -124,24 +101,6 @@ def rabenseifner(c: Channel, data: memoryview, root: int, r: Reduction, segment:
             return
         yield [c.irecv(halving.bytes_of(other // width * width, width), peer)]
         width *= 2
-
-
-def _halve(c: Channel, data: memoryview, r: Reduction, halving: _Halving) -> Schedule:
-    """Each place keeps the result of a half of what it has, step by step."""
-    if c.rank < 2 * halving.extra:
-        buffer = room([data])
-        yield [c.irecv(buffer, c.rank + 1)]
-        r.combine(buffer, data)
-    place, first, half = halving.place_of(c.rank), 0, halving.power // 2
-    while half:
-        keeps_low = place < first + half
-        sent = halving.bytes_of(first + half if keeps_low else first, half)
-        kept = halving.bytes_of(first if keeps_low else first + half, half)
-        buffer = memoryview(bytearray(len(kept)))
-        other = halving.rank_of(place + half if keeps_low else place - half)
-        yield c.exchange(buffer, other, sent, other)
-        r.combine(buffer, kept)
-        first, half = (first if keeps_low else first + half), half // 2
 
 
 ALGORITHMS = {
